@@ -1,0 +1,1 @@
+//! G.711 companding.

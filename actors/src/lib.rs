@@ -1,0 +1,5 @@
+//! The event-driven core of Callwright: actors that decide when and for whom, and the ports they act through.
+//!
+//! No network and no SQL here. Rules live in `callwright-domain`; edges live in the service crate.
+
+pub mod ports;
