@@ -5,4 +5,6 @@
 
 pub mod audio;
 pub mod event;
+pub mod flow;
 pub mod identity;
+pub mod protocol;

@@ -1,1 +1,1 @@
-//! G.711 companding.
+//! placeholder
