@@ -1,1 +1,3 @@
-//! service
+//! Callwright, the service.
+
+pub mod grpc;

@@ -2,7 +2,10 @@
 //!
 //! A *frame* is one sample of every channel. Positions in a call are counted in frames since its start.
 
+mod codec;
+pub mod framer;
 pub mod g711;
+pub mod wav;
 
 use std::fmt;
 
