@@ -1,3 +1,5 @@
 //! Callwright, the service.
 
 pub mod grpc;
+pub mod recordings;
+pub mod tls;

@@ -97,7 +97,7 @@ where
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        _ = stop.wait_for(|stop| *stop) => {
+        () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             timeout(GOODBYE, connection).await.unwrap_or(Ok(()))
         }
@@ -105,4 +105,10 @@ where
     if let Err(fault) = ended {
         tracing::debug!(%peer, %fault, "connection lost");
     }
+}
+
+/// Comes back once the door closes.
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    drop(stop.wait_for(|stop| *stop).await);
 }

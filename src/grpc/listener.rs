@@ -189,7 +189,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, routes: Routes, mut 
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = connection::stopped(&mut stop) => return,
         };
         match accepted {
             Ok((tcp, peer)) => match Arc::clone(&shared.connections).try_acquire_owned() {

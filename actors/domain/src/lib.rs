@@ -8,3 +8,4 @@ pub mod event;
 pub mod flow;
 pub mod identity;
 pub mod protocol;
+pub mod dtmf; pub mod level; pub mod voice_activity;

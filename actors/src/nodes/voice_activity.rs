@@ -89,12 +89,12 @@ impl VoiceActivityNode {
                 channel.speaking = matches!(change, Change::Started { .. });
                 channel.utterance += u64::from(channel.speaking);
                 let utterance = channel.utterance;
-                out.event(self.event(&change).on_channel(number).in_group(self.context.group_id(number, utterance)));
+                out.event(self.describe(&change).on_channel(number).in_group(self.context.group_id(number, utterance)));
             }
         }
     }
 
-    fn event(&self, change: &Change) -> Event {
+    fn describe(&self, change: &Change) -> Event {
         let rate = self.rate();
         let padding = |name| self.context.settings.count(name);
         match *change {

@@ -1,6 +1,5 @@
 //! The session while the call runs.
 
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
