@@ -9,6 +9,8 @@ mod node;
 mod plan;
 mod run;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 pub use definition::{Definition, DefinitionFault, FaultPolicy, NodeDefinition};
 pub use node::{AudioBlock, Emitter, Node, NodeFault, Playback};

@@ -5,6 +5,8 @@
 mod fields;
 mod refusal;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use fields::fold_key;
 pub use refusal::{EndReason, ErrorValue, Refusal};

@@ -188,6 +188,11 @@ impl Flow {
         self.plan.nodes.iter().zip(&self.places).map(status).collect()
     }
 
+    #[cfg(test)]
+    pub(super) fn visit_for_test(&mut self, index: usize, event: &Arc<Event>) {
+        self.visit(index, |node, out| node.event(event, out));
+    }
+
     fn decode(&mut self, bytes: &Bytes) {
         if self.hears != Hears::Samples {
             return;
