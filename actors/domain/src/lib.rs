@@ -7,6 +7,7 @@ pub mod audio;
 pub mod event;
 pub mod identity;
 pub mod level;
+pub mod voice_activity;
 
 #[cfg(test)]
 mod sound;
