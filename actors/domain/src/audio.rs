@@ -5,6 +5,7 @@
 mod codec;
 pub mod framer;
 pub mod g711;
+pub mod resample;
 pub mod wav;
 
 use std::fmt;

@@ -4,8 +4,10 @@
 //! arguments, so every rule can be tested with a table.
 
 pub mod audio;
+pub mod dtmf;
 pub mod event;
 pub mod flow;
 pub mod identity;
+pub mod level;
 pub mod protocol;
-pub mod dtmf; pub mod level; pub mod voice_activity;
+pub mod voice_activity;
