@@ -1,5 +1,12 @@
-//! Callwright, the service.
+//! Callwright: speech and conversation analytics as one self-hosted service.
+//!
+//! This crate holds the edges and the composition root. What should happen is decided in `callwright-domain`, when
+//! and for whom in `callwright-actors`.
 
+pub mod cli;
+pub mod config;
 pub mod grpc;
+pub mod limits;
 pub mod recordings;
+pub mod telemetry;
 pub mod tls;
