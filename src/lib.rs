@@ -1,1 +1,5 @@
-//! service
+//! Callwright: self-hosted speech and conversation analytics.
+//!
+//! This crate holds the edges and the composition root; the core is `callwright-actors`, the rules `callwright-domain`.
+
+pub mod store;
