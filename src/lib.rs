@@ -2,4 +2,5 @@
 //!
 //! This crate holds the edges and the composition root; the core is `callwright-actors`, the rules `callwright-domain`.
 
+pub mod identity;
 pub mod store;
