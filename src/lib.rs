@@ -6,7 +6,9 @@
 pub mod cli;
 pub mod config;
 pub mod grpc;
+pub mod identity;
 pub mod limits;
 pub mod recordings;
+pub mod store;
 pub mod telemetry;
 pub mod tls;
