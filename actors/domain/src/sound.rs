@@ -36,19 +36,20 @@ pub(crate) fn speech(index: usize, hertz: u32) -> Vec<f64> {
         .iter()
         .map(|sample| f64::from(*sample) / 32_768.0)
         .collect();
-    resampled(trimmed(&samples), VOICE_RATE, f64::from(hertz))
+    let samples = resampled(&samples, VOICE_RATE, f64::from(hertz));
+    trimmed(&samples, hertz as usize / 100).to_vec()
 }
 
 /// From the first to the last piece of 10 ms that is within 30 dB of the loudest.
-fn trimmed(samples: &[f64]) -> &[f64] {
+fn trimmed(samples: &[f64], piece: usize) -> &[f64] {
     let powers: Vec<_> = samples
-        .chunks(160)
-        .map(|piece| piece.iter().map(|s| s * s).sum::<f64>())
+        .chunks(piece)
+        .map(|samples| samples.iter().map(|sample| sample * sample).sum::<f64>())
         .collect();
     let least = powers.iter().copied().fold(0.0, f64::max) / 1_000.0;
     let first = powers.iter().position(|power| *power > least).unwrap();
     let last = powers.iter().rposition(|power| *power > least).unwrap();
-    &samples[first * 160..((last + 1) * 160).min(samples.len())]
+    &samples[first * piece..((last + 1) * piece).min(samples.len())]
 }
 
 /// `samples` at another rate, through a windowed sinc. With a false `from` it is played faster or slower.

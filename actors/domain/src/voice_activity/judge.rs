@@ -1,9 +1,9 @@
 //! What one block of audio seems to be: the detector's score, held against loudness and against tones.
 //!
-//! The detector alone is deaf to three things. It takes dialling tones and other lasting tones for
-//! speech, it needs a few blocks to fall silent after a sound has ended, and noise that has just begun unsettles it.
-//! So a block counts only if it is loud enough, louder than what the last two seconds never fell below, and not
-//! made of one or two steady sines.
+//! The detector alone is easily deceived. It takes dialling tones and other lasting tones for speech, it
+//! needs a few blocks to fall silent after a sound has ended, and noise that has just begun unsettles it. So a block
+//! counts only if it is loud enough, louder than what the last two seconds never fell below, and not
+//! made of one or two steady sines; and it is certain only if it is no mere hiss.
 
 use super::noise_floor::NoiseFloor;
 use super::segmenter::Verdict;
@@ -16,6 +16,13 @@ const DOUBT: f32 = 0.15;
 /// How much louder than the noise a block has to be: 4 dB. The power of white noise in one block strays from
 /// its mean by less than a quarter of that.
 const ABOVE_NOISE: f32 = 2.5;
+
+/// Samples between the two that are compared to tell a voice from a hiss. At this distance, half of a period at
+/// 4 000 Hz, noise is unlike itself in both bands: that of 8 000 Hz has its first zero of correlation here.
+const VOICE_DISTANCE: usize = 2;
+/// The correlation at that distance from which there is a voice: three quarters of the certain blocks of speech
+/// have more than 0.57, the rest being mostly consonants, and white noise has 0.22 at most.
+const VOICE_LIKENESS: f32 = 0.3;
 
 /// The bounds that follow from the sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,15 +74,32 @@ impl Judge {
         let power = mean_square(block);
         let least = self.bounds.quietest.max(self.noise.power() * ABOVE_NOISE);
         self.noise.push(power);
-        if power < least || score < self.bounds.certain - DOUBT || tones::is_steady(block) {
+        if power < least || tones::is_steady(block) {
             return Verdict::Silence;
         }
-        if score < self.bounds.certain {
-            Verdict::Perhaps
-        } else {
+        if score < self.bounds.certain - DOUBT {
+            return Verdict::Sound;
+        }
+        let certain = score >= self.bounds.certain && has_voice(block);
+        if certain {
             Verdict::Speech
+        } else {
+            Verdict::Perhaps
         }
     }
+}
+
+/// Whether neighbouring samples resemble each other, as where a larynx vibrates, and not where air only hisses.
+fn has_voice(block: &[i16; BLOCK]) -> bool {
+    let products = |other: &[i16]| -> i64 {
+        block
+            .iter()
+            .zip(other)
+            .map(|(one, other)| i64::from(i32::from(*one) * i32::from(*other)))
+            .sum()
+    };
+    let distant = products(block.get(VOICE_DISTANCE..).unwrap_or_default());
+    distant as f32 > VOICE_LIKENESS * products(block) as f32
 }
 
 fn mean_square(block: &[i16; BLOCK]) -> f32 {
