@@ -1,1 +1,4 @@
-//! service
+//! Callwright: self-hosted speech and conversation analytics.
+
+pub mod client;
+pub mod cli;

@@ -1,0 +1,5 @@
+//! The command line.
+
+pub mod loadtest;
+pub mod server;
+pub mod stream;
