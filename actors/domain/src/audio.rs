@@ -2,7 +2,11 @@
 //!
 //! A *frame* is one sample of every channel. Positions in a call are counted in frames since its start.
 
+mod codec;
+pub mod framer;
 pub mod g711;
+pub mod resample;
+pub mod wav;
 
 use std::fmt;
 

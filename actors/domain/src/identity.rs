@@ -18,7 +18,9 @@ pub struct TenantId(String);
 
 /// A tenant name outside the allowed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no tenant name: 1 to 64 letters, digits, `-`, `_` or `.`, beginning with a letter or digit")]
+#[error(
+    "`{0}` is no tenant name: 1 to 64 letters, digits, `-`, `_` or `.`, beginning with a letter or digit"
+)]
 pub struct BadTenantName(String);
 
 impl TenantId {
@@ -38,7 +40,9 @@ impl FromStr for TenantId {
         if begins_well && name.len() <= TENANT_NAME_LIMIT && name.chars().all(allowed) {
             Ok(Self(name.to_owned()))
         } else {
-            Err(BadTenantName(name.chars().take(TENANT_NAME_LIMIT).collect()))
+            Err(BadTenantName(
+                name.chars().take(TENANT_NAME_LIMIT).collect(),
+            ))
         }
     }
 }

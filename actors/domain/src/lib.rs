@@ -6,3 +6,7 @@
 pub mod audio;
 pub mod event;
 pub mod identity;
+pub mod level;
+
+#[cfg(test)]
+mod sound;
