@@ -11,5 +11,7 @@ pub mod message;
 pub mod pace;
 pub mod start;
 pub mod target;
+#[cfg(test)]
+pub(crate) mod testserver;
 pub mod token;
 pub mod wav;

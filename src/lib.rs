@@ -1,4 +1,4 @@
 //! Callwright: self-hosted speech and conversation analytics.
 
-pub mod client;
 pub mod cli;
+pub mod client;

@@ -161,7 +161,9 @@ fn plan(args: &LoadtestArgs, connections: u64, caller: Caller) -> Plan {
             channels: 1,
             encoding: Encoding::Ulaw,
             language: None,
-            settings: settings.map(|setting| (setting.key, setting.value)).collect(),
+            settings: settings
+                .map(|setting| (setting.key, setting.value))
+                .collect(),
             call_properties: Map::new(),
         },
         streams: args.streams.get(),
@@ -175,20 +177,29 @@ fn plan(args: &LoadtestArgs, connections: u64, caller: Caller) -> Plan {
     .with_its_format()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of calls stay far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of calls stay far below 2^53"
+)]
 fn default_ramp(streams: NonZeroU64) -> Duration {
     Duration::from_secs_f64((streams.get() as f64 / OPENED_PER_SECOND).max(1.0))
 }
 
 fn print(report: &Report, json: bool) -> std::io::Result<()> {
-    let text = if json { serde_json::to_string(report)? } else { table::of(report) };
+    let text = if json {
+        serde_json::to_string(report)?
+    } else {
+        table::of(report)
+    };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush())
 }
 
 /// Seconds from 0 to a day, fractions allowed.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let secs: f64 = text.parse().map_err(|_| "a number of seconds is wanted".to_owned())?;
+    let secs: f64 = text
+        .parse()
+        .map_err(|_| "a number of seconds is wanted".to_owned())?;
     if (0.0..=86_400.0).contains(&secs) {
         Ok(Duration::from_secs_f64(secs))
     } else {

@@ -33,7 +33,12 @@ pub struct ServerArgs {
     plaintext: bool,
 
     /// Data folder of a server on this machine, for whatever is not given
-    #[arg(long, value_name = "FOLDER", default_value = "data", help_heading = "Server")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "data",
+        help_heading = "Server"
+    )]
     data_dir: PathBuf,
 
     /// Tenant [default: the one the token names, else `default`]
@@ -45,7 +50,12 @@ pub struct ServerArgs {
     token: Option<SecretString>,
 
     /// OAuth client that a token is fetched for
-    #[arg(long, value_name = "ID", conflicts_with = "token", help_heading = "Identity")]
+    #[arg(
+        long,
+        value_name = "ID",
+        conflicts_with = "token",
+        help_heading = "Identity"
+    )]
     client_id: Option<String>,
 
     /// Its secret
@@ -54,7 +64,12 @@ pub struct ServerArgs {
     client_secret: Option<SecretString>,
 
     /// Token endpoint [default: the one of the data folder]
-    #[arg(long, value_name = "URL", requires = "client_id", help_heading = "Identity")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "client_id",
+        help_heading = "Identity"
+    )]
     token_url: Option<Url>,
 }
 
@@ -78,7 +93,9 @@ pub enum ServerFault {
         reason: String,
     },
     /// No authorities are given, and the data folder has none.
-    #[error("no certificate authority to trust: give --ca FILE, or --plaintext for a server without TLS ({path}: {reason})")]
+    #[error(
+        "no certificate authority to trust: give --ca FILE, or --plaintext for a server without TLS ({path}: {reason})"
+    )]
     NoAuthority {
         /// The file that would hold them.
         path: PathBuf,
@@ -146,7 +163,10 @@ impl ServerArgs {
         if self.plaintext {
             return Ok(Security::Plaintext);
         }
-        let path = self.ca.clone().unwrap_or_else(|| self.data_dir.join("tls").join("ca.pem"));
+        let path = self
+            .ca
+            .clone()
+            .unwrap_or_else(|| self.data_dir.join("tls").join("ca.pem"));
         match std::fs::read(&path) {
             Ok(authorities) => Ok(Security::Tls { authorities }),
             Err(fault) => Err(ServerFault::NoAuthority {
@@ -177,8 +197,14 @@ impl ServerArgs {
             return Ok(url.clone());
         }
         let api = self.addresses()?.api;
-        let text = if api.contains("://") { api } else { format!("http://{api}") };
-        text.parse().map_err(|_| self.no_server(&self.addresses_file(), "its `api` is no address".to_owned()))
+        let text = if api.contains("://") {
+            api
+        } else {
+            format!("http://{api}")
+        };
+        text.parse().map_err(|_| {
+            self.no_server(&self.addresses_file(), "its `api` is no address".to_owned())
+        })
     }
 
     fn addresses_file(&self) -> PathBuf {
@@ -187,7 +213,8 @@ impl ServerArgs {
 
     fn addresses(&self) -> Result<Addresses, ServerFault> {
         let path = self.addresses_file();
-        let text = std::fs::read(&path).map_err(|fault| self.no_server(&path, fault.to_string()))?;
+        let text =
+            std::fs::read(&path).map_err(|fault| self.no_server(&path, fault.to_string()))?;
         serde_json::from_slice(&text).map_err(|fault| self.no_server(&path, fault.to_string()))
     }
 
@@ -219,7 +246,8 @@ mod tests {
 
     fn data_folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        let addresses = r#"{"stream":"0.0.0.0:41234","api":"127.0.0.1:41235","admin":"127.0.0.1:41236"}"#;
+        let addresses =
+            r#"{"stream":"0.0.0.0:41234","api":"127.0.0.1:41235","admin":"127.0.0.1:41236"}"#;
         std::fs::write(folder.path().join("addresses.json"), addresses).unwrap();
         std::fs::create_dir(folder.path().join("tls")).unwrap();
         std::fs::write(folder.path().join("tls/ca.pem"), "an authority").unwrap();
@@ -233,7 +261,10 @@ mod tests {
         let caller = args.resolve().await.unwrap();
         assert_eq!(caller.target.uri(), "https://127.0.0.1:41234");
         assert_eq!(caller.tenant, "default");
-        assert_eq!(args.token_endpoint().unwrap().as_str(), "http://127.0.0.1:41235/");
+        assert_eq!(
+            args.token_endpoint().unwrap().as_str(),
+            "http://127.0.0.1:41235/"
+        );
     }
 
     #[tokio::test]
@@ -242,7 +273,10 @@ mod tests {
         let token = "e30.eyJ0ZW5hbnQiOiJhY21lIn0.x";
         let line = ["--server", "localhost:1", "--plaintext", "--token", token];
         let caller = args(&line).resolve().await.unwrap();
-        assert_eq!((caller.tenant.as_str(), caller.token.expose_secret()), ("acme", token));
+        assert_eq!(
+            (caller.tenant.as_str(), caller.token.expose_secret()),
+            ("acme", token)
+        );
         let line = [line.as_slice(), &["--tenant", "other"]].concat();
         assert_eq!(args(&line).resolve().await.unwrap().tenant, "other");
     }
@@ -254,7 +288,10 @@ mod tests {
         assert!(fault.contains("--server"), "{fault}");
         let line = [nowhere.as_slice(), &["--server", "localhost:1"]].concat();
         let fault = args(&line).resolve().await.unwrap_err().to_string();
-        assert!(fault.contains("--ca") && fault.contains("--plaintext"), "{fault}");
+        assert!(
+            fault.contains("--ca") && fault.contains("--plaintext"),
+            "{fault}"
+        );
         let line = [line.as_slice(), &["--plaintext", "--client-id", "c"]].concat();
         let fault = args(&line).resolve().await.unwrap_err().to_string();
         assert!(fault.contains("--client-secret"), "{fault}");

@@ -69,7 +69,11 @@ pub async fn run(args: StreamArgs) -> Result<(), StreamFault> {
     let call = call::open(&target, &start).await?;
     let show = Show::new(args.json, file.chunks());
     show.started(&call.started, &start);
-    let pacing = if args.fast { Pacing::Fast } else { Pacing::RealTime };
+    let pacing = if args.fast {
+        Pacing::Fast
+    } else {
+        Pacing::RealTime
+    };
     let talk = Talk::new(call.uplink, call.downlink, show);
     talk.run(file, pacing, tokio::signal::ctrl_c()).await
 }
@@ -79,7 +83,9 @@ async fn open_file(args: &StreamArgs) -> Result<Chunker<File>, StreamFault> {
         path: args.file.clone(),
         fault,
     };
-    let file = File::open(&args.file).await.map_err(|fault| bad(fault.into()))?;
+    let file = File::open(&args.file)
+        .await
+        .map_err(|fault| bad(fault.into()))?;
     Chunker::open(file).await.map_err(bad)
 }
 
@@ -97,7 +103,12 @@ fn start(args: &StreamArgs, file: &Chunker<File>, tenant: String, token: SecretS
         channels: file.info().channels,
         encoding: file.info().wire_encoding(),
         language: args.language.clone(),
-        settings: settings.map(|setting| (setting.key, setting.value)).collect(),
+        settings: settings
+            .map(|setting| (setting.key, setting.value))
+            .collect(),
         call_properties,
     }
 }
+
+#[cfg(test)]
+mod tests;

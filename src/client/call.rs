@@ -7,8 +7,8 @@ use callwright_proto::{StreamInput, StreamOutput};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::Streaming;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
 use super::fault::{ClientFault, root_cause};
 use super::message::{self, Reply, Response};
@@ -86,6 +86,14 @@ impl Downlink {
 /// [`ClientFault::Refused`] when the service does not accept the call, [`ClientFault::Silent`] when it does not answer.
 pub async fn open(target: &Target, start: &Start) -> Result<Call, ClientFault> {
     let channel = connect(target).await?;
+    start_within_deadline(channel, target, start).await
+}
+
+async fn start_within_deadline(
+    channel: Channel,
+    target: &Target,
+    start: &Start,
+) -> Result<Call, ClientFault> {
     let silent = || ClientFault::Silent {
         server: target.address.to_string(),
         what: "Start",
@@ -137,7 +145,9 @@ async fn begin(channel: Channel, start: &Start) -> Result<Call, ClientFault> {
     // Start waits in the queue before the call is made: the server may answer nothing, headers included, without it.
     let request = message::request(start.to_json());
     if uplink.send(request).await.is_err() {
-        return Err(ClientFault::Unexpected("the call ended before it began".to_owned()));
+        return Err(ClientFault::Unexpected(
+            "the call ended before it began".to_owned(),
+        ));
     }
     let replies = DataflowClient::new(channel)
         .stream(ReceiverStream::new(queue))
@@ -150,7 +160,130 @@ async fn begin(channel: Channel, start: &Start) -> Result<Call, ClientFault> {
             uplink,
             downlink,
         }),
-        Some(_) => Err(ClientFault::Unexpected("something else before the answer to Start".to_owned())),
-        None => Err(ClientFault::Unexpected("the end of the call instead of an answer to Start".to_owned())),
+        Some(_) => Err(ClientFault::Unexpected(
+            "something else before the answer to Start".to_owned(),
+        )),
+        None => Err(ClientFault::Unexpected(
+            "the end of the call instead of an answer to Start".to_owned(),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+    use crate::client::message::{FINALIZE, request};
+    use crate::client::testserver::{Script, TestServer, any_start};
+
+    async fn ending(downlink: &mut Downlink) -> (Vec<String>, Option<ClientFault>) {
+        let mut names = Vec::new();
+        loop {
+            match downlink.next().await {
+                Ok(Some(Reply::Event(event))) => names.push(event.name),
+                Ok(Some(_)) => {}
+                Ok(None) => return (names, None),
+                Err(fault) => return (names, Some(fault)),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_over_tls_starts_streams_and_ends() {
+        let server = TestServer::tls(Script::Echo);
+        let mut call = open(&server.target, &any_start()).await.unwrap();
+        assert_eq!(call.started.session(), "session-1");
+        call.uplink
+            .send(message::audio(vec![0xff; 160].into()))
+            .await
+            .unwrap();
+        call.uplink.send(request(FINALIZE)).await.unwrap();
+        let (names, fault) = ending(&mut call.downlink).await;
+        assert_eq!(names, ["Session Ended"]);
+        assert!(fault.is_none(), "{fault:?}");
+        assert_eq!(server.heard().chunks, [vec![0xff; 160]]);
+        assert_eq!(server.heard().start["Tenant"], "default");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_carries_the_error_value_and_the_words() {
+        let server = TestServer::plaintext(Script::Refuse("project-not-found", Code::NotFound));
+        let fault = open(&server.target, &any_start()).await.unwrap_err();
+        let ClientFault::Refused(refusal) = &fault else {
+            panic!("{fault}")
+        };
+        assert_eq!(
+            (refusal.value.as_str(), refusal.message.as_str()),
+            ("project-not-found", "as scripted")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_certificate_for_another_name_is_not_trusted() {
+        let server = TestServer::tls(Script::Echo);
+        let target = Target {
+            address: format!("127.0.0.1:{}", server.target.address.port())
+                .parse()
+                .unwrap(),
+            ..server.target.clone()
+        };
+        let fault = open(&target, &any_start()).await.unwrap_err();
+        let ClientFault::Unreachable { reason, .. } = &fault else {
+            panic!("{fault}")
+        };
+        assert!(reason.contains("certificate"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_certificate_of_another_authority_is_not_trusted() {
+        let server = TestServer::tls(Script::Echo);
+        let other = TestServer::tls(Script::Echo);
+        let target = Target {
+            address: server.target.address.clone(),
+            security: other.target.security.clone(),
+        };
+        let fault = open(&target, &any_start()).await.unwrap_err();
+        assert!(matches!(fault, ClientFault::Unreachable { .. }), "{fault}");
+    }
+
+    #[tokio::test]
+    async fn a_port_where_nothing_listens_is_unreachable() {
+        let target = Target {
+            address: "127.0.0.1:1".parse().unwrap(),
+            security: Security::Plaintext,
+        };
+        let fault = open(&target, &any_start()).await.unwrap_err();
+        assert!(matches!(fault, ClientFault::Unreachable { .. }), "{fault}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_answers_start_is_given_up() {
+        let server = TestServer::plaintext(Script::Mute);
+        let channel = connect(&server.target).await.unwrap();
+        tokio::time::pause();
+        let start = any_start();
+        let fault = start_within_deadline(channel, &server.target, &start)
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(fault, ClientFault::Silent { what: "Start", .. }),
+            "{fault}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_call_that_breaks_off_ends_with_its_status() {
+        let server = TestServer::plaintext(Script::Break(1, Code::ResourceExhausted));
+        let mut call = open(&server.target, &any_start()).await.unwrap();
+        call.uplink
+            .send(message::audio(vec![0xff; 160].into()))
+            .await
+            .unwrap();
+        let (_, fault) = ending(&mut call.downlink).await;
+        assert_eq!(
+            fault.unwrap().to_string(),
+            "the call ended with RESOURCE_EXHAUSTED: as scripted"
+        );
     }
 }

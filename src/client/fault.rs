@@ -16,7 +16,9 @@ pub struct Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFault {
     /// The server address is not `host:port`.
-    #[error("`{0}` is no server address: it should look like host:port, for example localhost:8443")]
+    #[error(
+        "`{0}` is no server address: it should look like host:port, for example localhost:8443"
+    )]
     BadAddress(String),
     /// The file of certificate authorities holds no certificate.
     #[error("no PEM certificate of an authority was found in it: {0}")]

@@ -19,6 +19,9 @@ mod signal;
 mod tally;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::plan::{Content, Plan};
 pub use self::report::{Distribution, Report};
 pub use self::tally::{Phase, Snapshot};

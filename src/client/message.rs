@@ -92,7 +92,10 @@ impl Response {
     /// The session's id, which only the answer to Start carries.
     #[must_use]
     pub fn session(&self) -> &str {
-        self.body.get("SessionId").and_then(Value::as_str).unwrap_or_default()
+        self.body
+            .get("SessionId")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 }
 
@@ -106,7 +109,9 @@ pub struct BadReply(pub String);
 /// # Errors
 /// [`BadReply`] for an empty message, an unknown content type, and JSON of the wrong shape.
 pub fn reply(output: StreamOutput) -> Result<Reply, BadReply> {
-    let message = output.message.ok_or_else(|| BadReply("an empty message".to_owned()))?;
+    let message = output
+        .message
+        .ok_or_else(|| BadReply("an empty message".to_owned()))?;
     match ContentType::try_from(message.content_type) {
         Ok(ContentType::Audio) => Ok(Reply::Audio(message.binary_content)),
         Ok(ContentType::Event) => read_event(&message.content).map(Reply::Event),
@@ -130,7 +135,12 @@ fn read_event(json: &str) -> Result<Event, BadReply> {
 fn read_response(json: &str) -> Result<Response, BadReply> {
     let body: Value = serde_json::from_str(json)
         .map_err(|fault| BadReply(format!("a response that is not JSON: {fault}")))?;
-    let field = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let field = |key: &str| {
+        body.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let result = field("operation-result");
     if result.is_empty() {
         return Err(BadReply("a response without operation-result".to_owned()));
@@ -155,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_start_response_carries_the_session() {
-        let json = r#"{"MessageName":"StartResponse","operation-result":"success","SessionId":"s-1"}"#;
+        let json =
+            r#"{"MessageName":"StartResponse","operation-result":"success","SessionId":"s-1"}"#;
         let Reply::Response(response) = reply(output(ContentType::Response, json)).unwrap() else {
             panic!("no response");
         };
@@ -168,14 +179,22 @@ mod tests {
         let Reply::Response(response) = reply(output(ContentType::Response, json)).unwrap() else {
             panic!("no response");
         };
-        assert_eq!(response.accepted().unwrap_err().to_string(), "invalid-token: it expired");
+        assert_eq!(
+            response.accepted().unwrap_err().to_string(),
+            "invalid-token: it expired"
+        );
     }
 
     #[test]
     fn an_event_may_leave_out_all_but_its_name() {
         let read = reply(output(ContentType::Event, r#"{"Event":{"Name":"X"}}"#)).unwrap();
-        let Reply::Event(event) = read else { panic!("no event") };
-        assert_eq!((event.name.as_str(), event.channel, event.start_msec), ("X", -1, -1));
+        let Reply::Event(event) = read else {
+            panic!("no event")
+        };
+        assert_eq!(
+            (event.name.as_str(), event.channel, event.start_msec),
+            ("X", -1, -1)
+        );
     }
 
     #[test]
@@ -183,13 +202,19 @@ mod tests {
         let cases = [
             (StreamOutput { message: None }, "an empty message"),
             (output(ContentType::Request, "{}"), "a request"),
-            (output(ContentType::Response, "{}"), "without operation-result"),
+            (
+                output(ContentType::Response, "{}"),
+                "without operation-result",
+            ),
             (output(ContentType::Response, "x"), "not JSON"),
             (output(ContentType::Event, "{}"), "cannot be read"),
         ];
         for (message, expected) in cases {
             let fault = reply(message).unwrap_err();
-            assert!(fault.to_string().contains(expected), "{fault} should say {expected}");
+            assert!(
+                fault.to_string().contains(expected),
+                "{fault} should say {expected}"
+            );
         }
     }
 }

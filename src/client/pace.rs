@@ -57,7 +57,10 @@ mod tests {
     fn an_hour_of_chunks_ends_after_exactly_an_hour() {
         let start = Instant::now();
         let schedule = Schedule::new(start, CHUNK);
-        assert_eq!(schedule.due(3_600 * CHUNKS_PER_SECOND), start + Duration::from_secs(3_600));
+        assert_eq!(
+            schedule.due(3_600 * CHUNKS_PER_SECOND),
+            start + Duration::from_secs(3_600)
+        );
     }
 
     #[test]
@@ -65,7 +68,11 @@ mod tests {
         let start = Instant::now();
         for share in [1, 3, 7, 333, 1_000] {
             let schedule = Schedule::spread(start, CHUNK, share);
-            assert_eq!(schedule.due(share * 1_000), start + CHUNK * 1_000, "{share}");
+            assert_eq!(
+                schedule.due(share * 1_000),
+                start + CHUNK * 1_000,
+                "{share}"
+            );
         }
     }
 

@@ -56,7 +56,10 @@ impl Start {
             fields.insert("Settings".to_owned(), self.settings.clone().into());
         }
         if !self.call_properties.is_empty() {
-            fields.insert("CallProperties".to_owned(), self.call_properties.clone().into());
+            fields.insert(
+                "CallProperties".to_owned(),
+                self.call_properties.clone().into(),
+            );
         }
     }
 }
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_request_names_everything_the_interface_wants() {
-        insta::assert_snapshot!(start().to_json(), @"");
+        insta::assert_snapshot!(start().to_json(), @r#"{"Audio":{"ChannelCount":2,"Encoding":"ulaw","SampleRate":8000},"MessageName":"Start","ProjectName":"demo-stream","Tenant":"acme","Token":"t0ken"}"#);
     }
 
     #[test]
@@ -119,7 +122,9 @@ mod tests {
         let mut start = start();
         start.language = Some("en-GB".to_owned());
         start.settings.insert("sensitivity".to_owned(), json!(0.7));
-        start.call_properties.insert("ExternalId".to_owned(), json!("call-7"));
+        start
+            .call_properties
+            .insert("ExternalId".to_owned(), json!("call-7"));
         let body: Value = serde_json::from_str(&start.to_json()).unwrap();
         assert_eq!(body["Language"], "en-GB");
         assert_eq!(body["Settings"]["sensitivity"], 0.7);
@@ -142,7 +147,14 @@ mod tests {
             ("a=", json!("")),
         ];
         for (text, value) in cases {
-            assert_eq!(text.parse(), Ok(Setting { key: "a".to_owned(), value }), "{text}");
+            assert_eq!(
+                text.parse(),
+                Ok(Setting {
+                    key: "a".to_owned(),
+                    value
+                }),
+                "{text}"
+            );
         }
         assert_eq!("a".parse::<Setting>(), Err(BadSetting));
         assert_eq!("=1".parse::<Setting>(), Err(BadSetting));

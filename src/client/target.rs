@@ -42,7 +42,11 @@ impl FromStr for ServerAddress {
     fn from_str(text: &str) -> Result<Self, ClientFault> {
         let bad = || ClientFault::BadAddress(text.chars().take(200).collect());
         let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
-        let port = port.parse().ok().filter(|port| *port != 0).ok_or_else(bad)?;
+        let port = port
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or_else(bad)?;
         let bare_ipv6 = host.contains(':') && !(host.starts_with('[') && host.ends_with(']'));
         if host.is_empty() || bare_ipv6 || host.contains(['/', '@', ' ']) {
             return Err(bad());
@@ -113,7 +117,9 @@ pub fn trusted_roots(authorities: &[u8]) -> Result<RootCertStore, ClientFault> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(authorities) {
         let certificate = certificate.map_err(|fault| bad(fault.to_string()))?;
-        roots.add(certificate).map_err(|fault| bad(fault.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|fault| bad(fault.to_string()))?;
     }
     if roots.is_empty() {
         return Err(bad("it holds none".to_owned()));
@@ -159,7 +165,15 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_with_an_example() {
-        for text in ["", "localhost", "localhost:0", "localhost:x", ":8443", "::1:8443", "https://a:1"] {
+        for text in [
+            "",
+            "localhost",
+            "localhost:0",
+            "localhost:x",
+            ":8443",
+            "::1:8443",
+            "https://a:1",
+        ] {
             let fault = text.parse::<ServerAddress>().unwrap_err();
             assert!(fault.to_string().contains("localhost:8443"), "{text}");
         }
@@ -168,6 +182,9 @@ mod tests {
     #[test]
     fn a_file_without_a_certificate_is_not_taken_for_an_authority() {
         assert!(trusted_roots(b"").is_err());
-        assert!(trusted_roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").is_err());
+        assert!(
+            trusted_roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+                .is_err()
+        );
     }
 }

@@ -59,7 +59,10 @@ pub enum TokenFault {
 ///
 /// # Errors
 /// [`TokenFault`] says whether the endpoint was not reached, refused, or answered something else.
-pub async fn fetch(credentials: &Credentials, authorities: Option<&[u8]>) -> Result<SecretString, TokenFault> {
+pub async fn fetch(
+    credentials: &Credentials,
+    authorities: Option<&[u8]>,
+) -> Result<SecretString, TokenFault> {
     let endpoint = endpoint_of(&credentials.endpoint);
     let unreachable = |fault: reqwest::Error| TokenFault::Unreachable {
         endpoint: endpoint.clone(),
@@ -148,7 +151,9 @@ pub fn tenant_of(token: &SecretString) -> Option<String> {
     }
     let claims = token.expose_secret().split('.').nth(1)?;
     let json = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
-    serde_json::from_slice::<Claims>(&json).ok().map(|claims| claims.tenant)
+    serde_json::from_slice::<Claims>(&json)
+        .ok()
+        .map(|claims| claims.tenant)
 }
 
 #[cfg(test)]
@@ -164,7 +169,10 @@ mod tests {
 
     #[test]
     fn the_tenant_comes_out_of_the_claims() {
-        assert_eq!(tenant_of(&token(r#"{"tenant":"acme"}"#)).as_deref(), Some("acme"));
+        assert_eq!(
+            tenant_of(&token(r#"{"tenant":"acme"}"#)).as_deref(),
+            Some("acme")
+        );
     }
 
     #[test]
@@ -178,14 +186,25 @@ mod tests {
     #[test]
     fn an_address_alone_stands_for_its_token_endpoint() {
         let full = |text: &str| endpoint_of(&text.parse().unwrap()).to_string();
-        assert_eq!(full("http://127.0.0.1:8080"), "http://127.0.0.1:8080/connect/token");
-        assert_eq!(full("https://id.example/oauth/token"), "https://id.example/oauth/token");
+        assert_eq!(
+            full("http://127.0.0.1:8080"),
+            "http://127.0.0.1:8080/connect/token"
+        );
+        assert_eq!(
+            full("https://id.example/oauth/token"),
+            "https://id.example/oauth/token"
+        );
     }
 
     /// Answers one HTTP request with `status` and `body`, and gives back what was asked.
-    async fn endpoint(status: &'static str, body: &'static str) -> (Url, tokio::task::JoinHandle<String>) {
+    async fn endpoint(
+        status: &'static str,
+        body: &'static str,
+    ) -> (Url, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
         let served = tokio::spawn(async move {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut asked = Vec::new();
@@ -215,12 +234,16 @@ mod tests {
 
     #[tokio::test]
     async fn credentials_become_a_token() {
-        let (url, served) = endpoint("200 OK", r#"{"access_token":"abc","token_type":"Bearer"}"#).await;
+        let (url, served) =
+            endpoint("200 OK", r#"{"access_token":"abc","token_type":"Bearer"}"#).await;
         let token = fetch(&credentials(url), None).await.unwrap();
         assert_eq!(token.expose_secret(), "abc");
         let asked = served.await.unwrap();
         assert!(asked.starts_with("POST /connect/token "), "{asked}");
-        assert!(asked.contains("grant_type=client_credentials&client_id=caller"), "{asked}");
+        assert!(
+            asked.contains("grant_type=client_credentials&client_id=caller"),
+            "{asked}"
+        );
         assert!(asked.contains("client_secret=s3cret%26more"), "{asked}");
     }
 
@@ -230,7 +253,12 @@ mod tests {
         let (url, _served) = endpoint("401 Unauthorized", body).await;
         let fault = fetch(&credentials(url), None).await.unwrap_err();
         assert!(matches!(fault, TokenFault::Refused(_)));
-        assert!(fault.to_string().ends_with("invalid_client: no such client"), "{fault}");
+        assert!(
+            fault
+                .to_string()
+                .ends_with("invalid_client: no such client"),
+            "{fault}"
+        );
         assert!(!format!("{fault:?}").contains("s3cret"));
     }
 
@@ -243,10 +271,17 @@ mod tests {
 
     #[tokio::test]
     async fn an_endpoint_that_is_not_there_is_unreachable() {
-        let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let fault = fetch(&credentials(format!("http://{free}").parse().unwrap()), None)
+        let free = TcpListener::bind("127.0.0.1:0")
             .await
-            .unwrap_err();
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let fault = fetch(
+            &credentials(format!("http://{free}").parse().unwrap()),
+            None,
+        )
+        .await
+        .unwrap_err();
         assert!(matches!(fault, TokenFault::Unreachable { .. }), "{fault}");
     }
 }

@@ -54,14 +54,16 @@ impl<R: AsyncRead + Unpin> Chunker<R> {
             let more = read_some(&mut file, &mut head, HEAD_STEP).await?;
             match parse(&head) {
                 Err(WavFault::NeedMore) if more == 0 => return Err(WavFault::NeedMore.into()),
-                Err(WavFault::NeedMore) if head.len() >= LONGEST_HEAD => return Err(FileFault::HeadTooLong),
+                Err(WavFault::NeedMore) if head.len() >= LONGEST_HEAD => {
+                    return Err(FileFault::HeadTooLong);
+                }
                 Err(WavFault::NeedMore) => {}
                 Err(fault) => return Err(fault.into()),
                 Ok(info) => break info,
             }
         };
         skip_to(&mut file, &mut head, info.data_start).await?;
-        if info.data_bytes == Some(0) || info.frame_bytes() == 0 {
+        if head.is_empty() && read_some(&mut file, &mut head, HEAD_STEP).await? == 0 {
             return Err(FileFault::Empty);
         }
         Ok(Self {
@@ -96,7 +98,8 @@ impl<R: AsyncRead + Unpin> Chunker<R> {
         let raw = self.next_raw().await?;
         let whole = raw.len() - raw.len() % self.info.frame_bytes().max(1);
         let mut audio = Vec::new();
-        self.info.convert(raw.get(..whole).unwrap_or_default(), &mut audio);
+        self.info
+            .convert(raw.get(..whole).unwrap_or_default(), &mut audio);
         self.given += 1;
         Ok((!audio.is_empty()).then(|| audio.into()))
     }
@@ -129,13 +132,21 @@ impl<R: AsyncRead + Unpin> Chunker<R> {
 }
 
 /// Appends at most `most` bytes, and gives how many came; none means the end.
-async fn read_some<R: AsyncRead + Unpin>(file: &mut R, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+async fn read_some<R: AsyncRead + Unpin>(
+    file: &mut R,
+    into: &mut Vec<u8>,
+    most: usize,
+) -> io::Result<usize> {
     let most = u64::try_from(most).unwrap_or(u64::MAX);
     file.take(most).read_buf(into).await
 }
 
 /// Leaves in `head` only what comes after byte `start` of the file.
-async fn skip_to<R: AsyncRead + Unpin>(file: &mut R, head: &mut Vec<u8>, start: u64) -> io::Result<()> {
+async fn skip_to<R: AsyncRead + Unpin>(
+    file: &mut R,
+    head: &mut Vec<u8>,
+    start: u64,
+) -> io::Result<()> {
     let held = u64::try_from(head.len()).unwrap_or(u64::MAX);
     if let Some(beyond) = start.checked_sub(held) {
         head.clear();
@@ -145,3 +156,6 @@ async fn skip_to<R: AsyncRead + Unpin>(file: &mut R, head: &mut Vec<u8>, start: 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,9 @@ fn of_file(fault: &FileFault) -> u8 {
 /// The exit code of a command that does not know its server.
 pub(in crate::cli) fn of_server(fault: &ServerFault) -> u8 {
     match fault {
-        ServerFault::NoServer { .. } | ServerFault::NoAuthority { .. } | ServerFault::NoSecret => USAGE,
+        ServerFault::NoServer { .. } | ServerFault::NoAuthority { .. } | ServerFault::NoSecret => {
+            USAGE
+        }
         ServerFault::Address(fault) => of_client(fault),
         ServerFault::Token(TokenFault::Unreachable { .. }) => UNAVAILABLE,
         ServerFault::Token(TokenFault::Refused(_)) => REFUSED,

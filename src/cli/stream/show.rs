@@ -30,8 +30,14 @@ impl Show {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(chunks, target);
-        let template = if chunks.is_some() { "{bar:40} {percent:>3} %  {msg}" } else { "{spinner} {msg}" };
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let template = if chunks.is_some() {
+            "{bar:40} {percent:>3} %  {msg}"
+        } else {
+            "{spinner} {msg}"
+        };
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         Self { json, bar }
     }
 
@@ -50,7 +56,11 @@ impl Show {
     }
 
     pub(super) fn event(&self, event: &Event) {
-        self.line(&if self.json { event.to_wire() } else { readable(event) });
+        self.line(&if self.json {
+            event.to_wire()
+        } else {
+            readable(event)
+        });
     }
 
     /// Any response but the one to Start: only what went wrong is worth a line.
@@ -115,7 +125,9 @@ fn shown(value: &Value) -> String {
 
 /// The server's text without what could move a terminal's cursor.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 fn cut(line: &str) -> String {
@@ -128,7 +140,12 @@ fn cut(line: &str) -> String {
 /// Minutes, seconds, milliseconds.
 fn clock(time: Duration) -> String {
     let secs = time.as_secs();
-    format!("{:02}:{:02}.{:03}", secs / 60, secs % 60, time.subsec_millis())
+    format!(
+        "{:02}:{:02}.{:03}",
+        secs / 60,
+        secs % 60,
+        time.subsec_millis()
+    )
 }
 
 #[cfg(test)]
@@ -139,11 +156,24 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_with_where_what_and_data() {
-        let spoken = Event::new("Speech Ended").on_channel(1).spanning(61_020, 62_500);
-        let key = Event::new("DTMF").on_channel(0).spanning(3_000, 3_100).with("Digit", "5");
-        let ended = Event::new("Session Ended").with("Reason", "finalized by the client").with("AudioMsec", 18_020);
-        let lines = [spoken, key, ended].map(|event| readable(&event)).join("\n");
-        insta::assert_snapshot!(lines, @"");
+        let spoken = Event::new("Speech Ended")
+            .on_channel(1)
+            .spanning(61_020, 62_500);
+        let key = Event::new("DTMF")
+            .on_channel(0)
+            .spanning(3_000, 3_100)
+            .with("Digit", "5");
+        let ended = Event::new("Session Ended")
+            .with("Reason", "finalized by the client")
+            .with("AudioMsec", 18_020);
+        let lines = [spoken, key, ended]
+            .map(|event| readable(&event))
+            .join("\n");
+        insta::assert_snapshot!(lines, @r#"
+        01:01.020  1    Speech Ended  1480 ms
+        00:03.000  0    DTMF  100 ms  Digit=5
+        --:--.---  all  Session Ended  AudioMsec=18020  Reason="finalized by the client"
+        "#);
     }
 
     #[test]

@@ -57,7 +57,12 @@ impl Talk {
     }
 
     /// Sends all of `file`, shows all that comes, and stops early when `interrupt` is done.
-    pub(super) async fn run<R, I>(mut self, file: Chunker<R>, pacing: Pacing, interrupt: I) -> Result<(), StreamFault>
+    pub(super) async fn run<R, I>(
+        mut self,
+        file: Chunker<R>,
+        pacing: Pacing,
+        interrupt: I,
+    ) -> Result<(), StreamFault>
     where
         R: AsyncRead + Unpin,
         I: Future<Output = io::Result<()>>,

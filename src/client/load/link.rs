@@ -65,7 +65,11 @@ impl Opener {
             match timeout(DEADLINE, self.request(requests.clone())).await {
                 Ok(Ok((response, uplink))) => _ = tasks.spawn(reader.run(response, uplink)),
                 Ok(Err(failure)) => reader.tell(What::Failed(failure)).await,
-                Err(_) => reader.tell(What::Failed("request timeout".to_owned())).await,
+                Err(_) => {
+                    reader
+                        .tell(What::Failed("request timeout".to_owned()))
+                        .await
+                }
             }
         }
         while tasks.join_next().await.is_some() {}
@@ -89,7 +93,8 @@ impl Opener {
         let Some(tls) = &self.tls else {
             return shake_hands(socket, tasks).await;
         };
-        let name = ServerName::try_from(address.host().to_owned()).map_err(|fault| fault.to_string())?;
+        let name =
+            ServerName::try_from(address.host().to_owned()).map_err(|fault| fault.to_string())?;
         let socket = TlsConnector::from(Arc::clone(tls))
             .connect(name, socket)
             .await
@@ -105,7 +110,10 @@ impl Opener {
         let request = Request::post(format!("{}{STREAM_PATH}", self.plan.target.uri()))
             .header("content-type", "application/grpc")
             .header("te", "trailers")
-            .header("user-agent", concat!("callwright-loadtest/", env!("CARGO_PKG_VERSION")))
+            .header(
+                "user-agent",
+                concat!("callwright-loadtest/", env!("CARGO_PKG_VERSION")),
+            )
             .body(())
             .map_err(|fault| fault.to_string())?;
         let mut requests = requests.ready().await.map_err(|fault| below_grpc(&fault))?;
@@ -113,7 +121,9 @@ impl Opener {
             .send_request(request, false)
             .map_err(|fault| below_grpc(&fault))?;
         let start = framed(&message::request(self.plan.start.to_json()));
-        uplink.send_data(start, false).map_err(|fault| below_grpc(&fault))?;
+        uplink
+            .send_data(start, false)
+            .map_err(|fault| below_grpc(&fault))?;
         Ok((response, uplink))
     }
 }
@@ -161,10 +171,11 @@ impl Reader {
 
     async fn run(self, response: ResponseFuture, uplink: SendStream<Bytes>) {
         let started = timeout(DEADLINE, Downlink::started(response)).await;
-        let mut downlink = match started.unwrap_or_else(|_| Err(What::Failed("start timeout".to_owned()))) {
-            Ok(downlink) => downlink,
-            Err(what) => return self.tell(what).await,
-        };
+        let mut downlink =
+            match started.unwrap_or_else(|_| Err(What::Failed("start timeout".to_owned()))) {
+                Ok(downlink) => downlink,
+                Err(what) => return self.tell(what).await,
+            };
         self.tell(What::Opened(uplink)).await;
         let end = loop {
             match downlink.next().await {
@@ -199,7 +210,10 @@ impl Downlink {
     /// Waits until the server has accepted the call.
     async fn started(response: ResponseFuture) -> Result<Self, What> {
         let failed = |failure: Failure| What::Failed(failure);
-        let (head, body) = response.await.map_err(|fault| failed(below_grpc(&fault)))?.into_parts();
+        let (head, body) = response
+            .await
+            .map_err(|fault| failed(below_grpc(&fault)))?
+            .into_parts();
         if head.status != StatusCode::OK {
             return Err(failed(format!("HTTP {}", head.status.as_u16())));
         }
@@ -221,7 +235,9 @@ impl Downlink {
     async fn next(&mut self) -> Result<Option<Reply>, Failure> {
         loop {
             if let Some(output) = self.unframer.next().map_err(|fault| fault.to_string())? {
-                return message::reply(output).map(Some).map_err(|fault| fault.to_string());
+                return message::reply(output)
+                    .map(Some)
+                    .map_err(|fault| fault.to_string());
             }
             let Some(data) = self.body.data().await else {
                 return Ok(None);
@@ -244,6 +260,8 @@ impl Downlink {
 }
 
 fn status_name(headers: &HeaderMap) -> String {
-    let code = headers.get("grpc-status").map(|value| Code::from_bytes(value.as_bytes()));
+    let code = headers
+        .get("grpc-status")
+        .map(|value| Code::from_bytes(value.as_bytes()));
     code.map_or("no gRPC status", code_name).to_owned()
 }

@@ -49,6 +49,10 @@ pub(super) type Notices = mpsc::Sender<Notice>;
 
 /// A queue long enough for `plan`.
 pub(super) fn channel(plan: &Plan) -> (Notices, Inbox) {
-    let room = plan.streams.saturating_mul(2).saturating_add(SPARE).min(1 << 20);
+    let room = plan
+        .streams
+        .saturating_mul(2)
+        .saturating_add(SPARE)
+        .min(1 << 20);
     mpsc::channel(usize::try_from(room).unwrap_or(1 << 20))
 }

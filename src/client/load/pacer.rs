@@ -60,7 +60,11 @@ impl Pacer {
         })
     }
 
-    pub(super) async fn run(mut self, mut inbox: Inbox, mut watch: impl FnMut(&Snapshot)) -> Report {
+    pub(super) async fn run(
+        mut self,
+        mut inbox: Inbox,
+        mut watch: impl FnMut(&Snapshot),
+    ) -> Report {
         let mut turns = interval(TURN);
         turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut shown = self.start;
@@ -75,7 +79,9 @@ impl Pacer {
                 watch(&self.snapshot(now));
             }
         }
-        let measured = self.steady.map_or(Duration::ZERO, |steady| steady.elapsed());
+        let measured = self
+            .steady
+            .map_or(Duration::ZERO, |steady| steady.elapsed());
         self.finish(&mut inbox).await;
         watch(&self.snapshot(Instant::now()));
         Report::new(&self.plan, &self.tally, measured)
@@ -89,7 +95,10 @@ impl Pacer {
     }
 
     fn take(&mut self, Notice { stream, what }: Notice) {
-        let Some(lane) = usize::try_from(stream).ok().and_then(|index| self.lanes.get_mut(index)) else {
+        let Some(lane) = usize::try_from(stream)
+            .ok()
+            .and_then(|index| self.lanes.get_mut(index))
+        else {
             return;
         };
         match what {
@@ -107,7 +116,11 @@ impl Pacer {
                     self.live -= 1;
                 }
                 let finished = self.phase == Phase::Finish;
-                let table = if finished { &mut self.tally.ended } else { &mut self.tally.ended_early };
+                let table = if finished {
+                    &mut self.tally.ended
+                } else {
+                    &mut self.tally.ended_early
+                };
                 count(table, status);
             }
         }

@@ -60,7 +60,9 @@ impl Plan {
     /// The sample rate for which a chunk of mono μ-law is 20 ms, held within what the service takes, in hertz.
     #[must_use]
     pub fn sample_rate(chunk_bytes: usize) -> u32 {
-        let hertz = u64::try_from(chunk_bytes).unwrap_or(u64::MAX).saturating_mul(CHUNKS_PER_SECOND);
+        let hertz = u64::try_from(chunk_bytes)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(CHUNKS_PER_SECOND);
         u32::try_from(hertz.clamp(8_000, 48_000)).unwrap_or(8_000)
     }
 
@@ -86,7 +88,9 @@ impl Plan {
 
     /// The calls that share connection `connection`, in the order in which they are opened.
     pub(super) fn streams_of(&self, connection: u64) -> impl Iterator<Item = u64> + use<> {
-        let step = usize::try_from(self.connections).unwrap_or(usize::MAX).max(1);
+        let step = usize::try_from(self.connections)
+            .unwrap_or(usize::MAX)
+            .max(1);
         (connection..self.streams).step_by(step)
     }
 

@@ -46,12 +46,18 @@ pub(super) fn chunk_of(signal: &[Bytes], round: u64) -> Option<&Bytes> {
     signal.get(usize::try_from(round % CHUNKS).ok()?)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a phase that is off by 10⁻⁷ is not heard")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a phase that is off by 10⁻⁷ is not heard"
+)]
 fn seconds(position: u32, rate: u32) -> f32 {
     position as f32 / rate as f32
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the amplitude is bounded by the constants above")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the amplitude is bounded by the constants above"
+)]
 fn sample(seconds: f32) -> i16 {
     if seconds > VOICED_SECS {
         return 0;
@@ -74,14 +80,26 @@ mod tests {
         for bytes in [1, 160, 960] {
             let signal = chunks(bytes);
             assert_eq!(signal.len(), 250);
-            assert!(signal.iter().all(|chunk| chunk.len() > bytes && chunk.len() < bytes + 16));
+            assert!(
+                signal
+                    .iter()
+                    .all(|chunk| chunk.len() > bytes && chunk.len() < bytes + 16)
+            );
         }
     }
 
     #[test]
-    fn the_signal_is_loud_then_silent() {
-        let (loud, quiet) = (sample(0.125), sample(4.0));
-        assert!(loud.unsigned_abs() > 300, "{loud}");
-        assert_eq!(quiet, 0);
+    fn the_signal_is_loud_but_not_too_loud_then_silent() {
+        let loudest = |from: u32| {
+            (from..from + 800)
+                .map(|n| sample(seconds(n, 8_000)).unsigned_abs())
+                .max()
+        };
+        assert!(
+            (6_000..16_384).contains(&loudest(800).unwrap()),
+            "{:?}",
+            loudest(800)
+        );
+        assert_eq!(loudest(32_000), Some(0));
     }
 }
