@@ -1,2 +1,7 @@
-//! bin
-fn main(){}
+//! The `callwright` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    callwright::cli::main()
+}

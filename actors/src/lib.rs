@@ -2,4 +2,8 @@
 //!
 //! No network and no SQL here. Rules live in `callwright-domain`; edges live in the service crate.
 
+pub mod directory;
+pub mod nodes;
 pub mod ports;
+pub mod reception;
+pub mod session;

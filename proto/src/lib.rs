@@ -3,7 +3,13 @@
 //! The proto has no package, so that the path of the call is `/dataflow/Stream`.
 
 /// Generated types; their documentation is the proto file.
-#[allow(missing_docs, unreachable_pub, clippy::all, reason = "generated code")]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::all,
+    reason = "generated code"
+)]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/_.rs"));
 }

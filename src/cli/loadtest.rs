@@ -7,14 +7,13 @@ use std::io::Write as _;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use clap::Args;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use self::watch::Watch;
-use super::server::{Caller, ServerArgs, ServerFault};
-use super::stream::exit;
+use super::server::{Caller, ServerArgs, ServerFault, block_on, call_exit_code, project_settings};
+use super::{Failure, exit};
 use crate::client::load::{Content, LoadFault, Plan, Report, run as run_plan};
-use crate::client::start::{Setting, Start};
+use crate::client::start::Start;
 use callwright_domain::audio::Encoding;
 
 /// Calls opened each second when no ramp is given: TLS handshakes cost the server most of it.
@@ -26,8 +25,8 @@ const LONGEST_CHUNK: u64 = 60_000;
 ///
 /// Chunks are due each 20 ms whatever the server does; round trips count from when an event was due. The project
 /// should pass the client's events on from its entry to its publisher.
-#[derive(Debug, Clone, Args)]
-pub struct LoadtestArgs {
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
     /// Calls at once
     #[arg(long, value_name = "N", default_value = "100")]
     streams: NonZeroU64,
@@ -65,8 +64,9 @@ pub struct LoadtestArgs {
     events_only: bool,
 
     /// A project parameter; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<Setting>,
+    // The same id as the settings of the service, which mean nothing here: this takes their place.
+    #[arg(id = "set", long, value_name = "KEY=VALUE")]
+    settings: Vec<String>,
 
     /// The report as one JSON line
     #[arg(long)]
@@ -110,21 +110,30 @@ impl LoadtestFault {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Server(fault) => exit::of_server(fault),
-            Self::Load(LoadFault::Tls(fault)) => exit::of_client(fault),
-            Self::Load(LoadFault::Histogram(_)) => exit::SOFTWARE,
+            Self::Server(fault) => fault.exit_code(),
+            Self::Load(LoadFault::Tls(fault)) => call_exit_code(fault),
+            Self::Load(LoadFault::Histogram(_)) => exit::FAILED,
             Self::NoneOpened(_) => exit::UNAVAILABLE,
-            Self::TooManyConnections { .. } => exit::USAGE,
+            Self::TooManyConnections { .. } => exit::SETTINGS,
             Self::Output(_) => exit::IO,
         }
     }
 }
 
-/// Runs the test to its end and prints the report.
+/// Runs the test to its end and prints the report. Refused and failed calls are part of the report.
 ///
 /// # Errors
-/// [`LoadtestFault`]; refused and failed calls are no fault but part of the report, unless not one was opened.
-pub async fn run(args: LoadtestArgs) -> Result<(), LoadtestFault> {
+/// A [`Failure`] with the exit code of a [`LoadtestFault`]; also when not one call was opened.
+pub fn run(args: Args) -> Result<(), Failure> {
+    block_on(async {
+        test(args).await.map_err(|fault| Failure {
+            code: fault.exit_code(),
+            sentence: fault.to_string(),
+        })
+    })
+}
+
+async fn test(args: Args) -> Result<(), LoadtestFault> {
     let connections = args.connections.unwrap_or(args.streams);
     if connections > args.streams {
         return Err(LoadtestFault::TooManyConnections {
@@ -132,8 +141,9 @@ pub async fn run(args: LoadtestArgs) -> Result<(), LoadtestFault> {
             streams: args.streams.get(),
         });
     }
+    let settings = project_settings(&args.settings)?;
     let caller = args.server.resolve().await?;
-    let plan = plan(&args, connections.get(), caller);
+    let plan = plan(&args, connections.get(), caller, settings);
     let mut watch = Watch::new(&plan, args.watch);
     let report = run_plan(plan, |snapshot| watch.show(snapshot)).await?;
     watch.over();
@@ -144,13 +154,12 @@ pub async fn run(args: LoadtestArgs) -> Result<(), LoadtestFault> {
     Ok(())
 }
 
-fn plan(args: &LoadtestArgs, connections: u64, caller: Caller) -> Plan {
+fn plan(args: &Args, connections: u64, caller: Caller, settings: Map<String, Value>) -> Plan {
     let content = match (args.audio_only, args.events_only) {
         (true, _) => Content::Audio,
         (false, true) => Content::Events,
         (false, false) => Content::AudioAndEvents,
     };
-    let settings = args.settings.iter().cloned();
     Plan {
         target: caller.target,
         start: Start {
@@ -161,9 +170,7 @@ fn plan(args: &LoadtestArgs, connections: u64, caller: Caller) -> Plan {
             channels: 1,
             encoding: Encoding::Ulaw,
             language: None,
-            settings: settings
-                .map(|setting| (setting.key, setting.value))
-                .collect(),
+            settings,
             call_properties: Map::new(),
         },
         streams: args.streams.get(),

@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use secrecy::SecretString;
 use serde::Deserialize;
+use serde_json::{Map, Value};
+use tonic::Code;
 use url::Url;
 
+use super::{Failure, exit};
 use crate::client::fault::ClientFault;
+use crate::client::start::Setting;
 use crate::client::target::{Security, ServerAddress, Target};
 use crate::client::token::{Credentials, TokenFault, fetch, tenant_of};
 
@@ -102,6 +106,9 @@ pub enum ServerFault {
         /// What is wrong with it.
         reason: String,
     },
+    /// A project parameter that is none.
+    #[error("--set {0}: a project parameter is written KEY=VALUE")]
+    Setting(String),
     /// A client without its secret.
     #[error("--client-id needs --client-secret or CALLWRIGHT_CLIENT_SECRET")]
     NoSecret,
@@ -111,6 +118,69 @@ pub enum ServerFault {
     /// There is no token.
     #[error(transparent)]
     Token(#[from] TokenFault),
+}
+
+impl ServerFault {
+    /// The exit code of a command that failed so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoServer { .. }
+            | Self::NoAuthority { .. }
+            | Self::Setting(_)
+            | Self::NoSecret => exit::SETTINGS,
+            Self::Address(fault) => call_exit_code(fault),
+            Self::Token(TokenFault::Unreachable { .. }) => exit::UNAVAILABLE,
+            Self::Token(TokenFault::Refused(_)) => exit::REFUSED,
+            Self::Token(TokenFault::Unexpected { .. }) => exit::PROTOCOL,
+        }
+    }
+}
+
+/// The exit code of a command whose call failed.
+#[must_use]
+pub fn call_exit_code(fault: &ClientFault) -> u8 {
+    match fault {
+        ClientFault::BadAddress(_) | ClientFault::BadAuthority(_) => exit::SETTINGS,
+        ClientFault::Unreachable { .. } | ClientFault::Silent { .. } => exit::UNAVAILABLE,
+        ClientFault::Refused(_) => exit::REFUSED,
+        ClientFault::Unexpected(_) => exit::PROTOCOL,
+        ClientFault::Ended(status) => match status.code() {
+            Code::Unavailable => exit::UNAVAILABLE,
+            Code::Unauthenticated | Code::PermissionDenied => exit::REFUSED,
+            _ => exit::PROTOCOL,
+        },
+    }
+}
+
+/// Runs a client command on a runtime of one thread.
+///
+/// # Errors
+/// The command's own, or a [`Failure`] when there is no runtime.
+pub fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|fault| Failure::failed(format!("no runtime: {fault}")))?;
+    let outcome = runtime.block_on(command);
+    // A name that is still being looked up must not hold the exit.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// The project parameters given as `KEY=VALUE`; of one given twice the last counts.
+///
+/// # Errors
+/// [`ServerFault::Setting`] for anything else.
+pub fn project_settings(given: &[String]) -> Result<Map<String, Value>, ServerFault> {
+    let mut settings = Map::new();
+    for text in given {
+        let Setting { key, value } = text
+            .parse()
+            .map_err(|_| ServerFault::Setting(text.clone()))?;
+        settings.insert(key, value);
+    }
+    Ok(settings)
 }
 
 /// The addresses that a running server leaves in its data folder.

@@ -1,27 +1,27 @@
 //! `callwright stream`: streams one WAV file as a call and shows its events as they come.
 
-pub(super) mod exit;
+mod fault;
 mod show;
 mod talk;
 
 use std::path::PathBuf;
 
-use clap::Args;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::fs::File;
 
-pub use self::exit::StreamFault;
+pub use self::fault::StreamFault;
 use self::show::Show;
 use self::talk::{Pacing, Talk};
-use super::server::{Caller, ServerArgs};
+use super::Failure;
+use super::server::{Caller, ServerArgs, block_on, project_settings};
 use crate::client::call;
-use crate::client::start::{Setting, Start};
+use crate::client::start::Start;
 use crate::client::wav::Chunker;
 
 /// Stream a WAV file as a call and show its events as they come.
-#[derive(Debug, Clone, Args)]
-pub struct StreamArgs {
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
     /// PCM, float, μ-law or A-law WAV file
     #[arg(value_name = "FILE.wav")]
     file: PathBuf,
@@ -39,8 +39,9 @@ pub struct StreamArgs {
     json: bool,
 
     /// A project parameter; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<Setting>,
+    // The same id as the settings of the service, which mean nothing here: this takes their place.
+    #[arg(id = "set", long, value_name = "KEY=VALUE")]
+    settings: Vec<String>,
 
     /// Language of the call, for example en-GB
     #[arg(long, value_name = "CODE")]
@@ -57,15 +58,28 @@ pub struct StreamArgs {
 /// Streams the file to its end.
 ///
 /// # Errors
-/// [`StreamFault`], whose exit code tells a refusal from an unreachable server, a bad file and an interruption.
-pub async fn run(args: StreamArgs) -> Result<(), StreamFault> {
+/// A [`Failure`] with the exit code of a [`StreamFault`].
+pub fn run(args: Args) -> Result<(), Failure> {
+    block_on(async {
+        stream(args).await.map_err(|fault| Failure {
+            code: fault.exit_code(),
+            sentence: fault.to_string(),
+        })
+    })
+}
+
+async fn stream(args: Args) -> Result<(), StreamFault> {
+    let settings = project_settings(&args.settings)?;
     let file = open_file(&args).await?;
     let Caller {
         target,
         tenant,
         token,
     } = args.server.resolve().await?;
-    let start = start(&args, &file, tenant, token);
+    let start = Start {
+        settings,
+        ..start(&args, &file, tenant, token)
+    };
     let call = call::open(&target, &start).await?;
     let show = Show::new(args.json, file.chunks());
     show.started(&call.started, &start);
@@ -78,7 +92,7 @@ pub async fn run(args: StreamArgs) -> Result<(), StreamFault> {
     talk.run(file, pacing, tokio::signal::ctrl_c()).await
 }
 
-async fn open_file(args: &StreamArgs) -> Result<Chunker<File>, StreamFault> {
+async fn open_file(args: &Args) -> Result<Chunker<File>, StreamFault> {
     let bad = |fault| StreamFault::File {
         path: args.file.clone(),
         fault,
@@ -89,12 +103,11 @@ async fn open_file(args: &StreamArgs) -> Result<Chunker<File>, StreamFault> {
     Chunker::open(file).await.map_err(bad)
 }
 
-fn start(args: &StreamArgs, file: &Chunker<File>, tenant: String, token: SecretString) -> Start {
+fn start(args: &Args, file: &Chunker<File>, tenant: String, token: SecretString) -> Start {
     let mut call_properties = Map::new();
     if let Some(id) = &args.external_id {
         call_properties.insert("ExternalId".to_owned(), Value::from(id.as_str()));
     }
-    let settings = args.settings.iter().cloned();
     Start {
         tenant,
         token,
@@ -103,9 +116,7 @@ fn start(args: &StreamArgs, file: &Chunker<File>, tenant: String, token: SecretS
         channels: file.info().channels,
         encoding: file.info().wire_encoding(),
         language: args.language.clone(),
-        settings: settings
-            .map(|setting| (setting.key, setting.value))
-            .collect(),
+        settings: Map::new(),
         call_properties,
     }
 }

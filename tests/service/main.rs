@@ -1,1 +1,4 @@
-//! t
+//! The service against the real parts: databases, TLS and HTTP on ports of its own.
+
+#[cfg(test)]
+mod store;

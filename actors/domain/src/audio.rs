@@ -73,6 +73,16 @@ impl Encoding {
         }
     }
 
+    /// The byte that means silence.
+    #[must_use]
+    pub const fn silence_byte(self) -> u8 {
+        match self {
+            Self::Pcm => 0,
+            Self::Ulaw => 0xFF,
+            Self::Alaw => 0xD5,
+        }
+    }
+
     /// The name used on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -4,9 +4,10 @@
 //! arguments, so every rule can be tested with a table.
 
 pub mod audio;
+pub mod dtmf;
 pub mod event;
+pub mod flow;
 pub mod identity;
 pub mod level;
-
-#[cfg(test)]
-mod sound;
+pub mod protocol;
+pub mod voice_activity;

@@ -10,7 +10,7 @@ use crate::client::testserver::{Script, TestServer};
 #[derive(Debug, Parser)]
 struct Line {
     #[command(flatten)]
-    stream: StreamArgs,
+    args: Args,
 }
 
 /// A folder with `call.wav`, `msec` of mono μ-law at 8 000 Hz, and the authority of `server`.
@@ -26,7 +26,7 @@ fn folder(server: &TestServer, msec: usize) -> tempfile::TempDir {
     folder
 }
 
-fn args(server: &TestServer, folder: &tempfile::TempDir, more: &[&str]) -> StreamArgs {
+fn args(server: &TestServer, folder: &tempfile::TempDir, more: &[&str]) -> Args {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, ca, address) = (
         path("call.wav"),
@@ -46,7 +46,7 @@ fn args(server: &TestServer, folder: &tempfile::TempDir, more: &[&str]) -> Strea
         Security::Plaintext => line.push("--plaintext"),
     }
     line.extend(more);
-    Line::parse_from(line).stream
+    Line::parse_from(line).args
 }
 
 async fn streamed(
@@ -56,7 +56,7 @@ async fn streamed(
 ) -> (TestServer, Result<(), StreamFault>) {
     let server = TestServer::tls(script);
     let folder = folder(&server, msec);
-    let outcome = run(args(&server, &folder, more)).await;
+    let outcome = stream(args(&server, &folder, more)).await;
     (server, outcome)
 }
 
@@ -131,9 +131,9 @@ async fn a_server_that_is_not_there_exits_with_69() {
         "--server",
         "127.0.0.1:1",
     ])
-    .stream
+    .args
     .server;
-    assert_eq!(run(args).await.unwrap_err().exit_code(), 69);
+    assert_eq!(stream(args).await.unwrap_err().exit_code(), 69);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_missing_file_exits_with_66_and_a_bad_one_with_65() {
     let folder = folder(&server, 100);
     let mut args = args(&server, &folder, &[]);
     args.file = folder.path().join("none.wav");
-    let fault = run(args.clone()).await.unwrap_err();
+    let fault = stream(args.clone()).await.unwrap_err();
     assert_eq!(fault.exit_code(), 66);
     assert!(fault.to_string().contains("none.wav"), "{fault}");
     std::fs::write(
@@ -150,7 +150,7 @@ async fn a_missing_file_exits_with_66_and_a_bad_one_with_65() {
         "a text that is long enough to be something else than a WAV file",
     )
     .unwrap();
-    assert_eq!(run(args).await.unwrap_err().exit_code(), 65);
+    assert_eq!(stream(args).await.unwrap_err().exit_code(), 65);
 }
 
 #[tokio::test]

@@ -1,0 +1,424 @@
+//! The session while the call runs.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, MessageResult, StreamHandler};
+use bytes::Bytes;
+use callwright_domain::audio::{AudioFormat, Encoding};
+use callwright_domain::audio::framer::Framer;
+use callwright_domain::event::{Event, names};
+use callwright_domain::flow::{Flow, Output, Parameters, Plan, Playback};
+use callwright_domain::protocol::{
+    self, EndReason, ErrorValue, Refusal, Request, client_event,
+};
+use chrono::Utc;
+use futures_util::Stream;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::exit::Exit;
+use super::messages::{
+    DescribeNodes, EndSession, Inbound, InboundFault, NodeSignal, NoticeDraining, WatchEvents,
+};
+use super::outlet::{Outgoing, Outlet, OutletFault};
+use super::pacing::Paced;
+use crate::directory::{Directory, LiveSession};
+use crate::nodes::{NodeContext, Registry, SignalSender};
+use crate::reception::Admission;
+
+/// Results of nodes' outside work that may wait: each of at most 64 nodes has one under way.
+const SIGNAL_QUEUE: usize = 64;
+/// Most operators watching one session; one more takes the place of nobody.
+const WATCHER_LIMIT: usize = 8;
+
+/// The deadlines and limits of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Longest time with nothing on the wire.
+    pub silence: Duration,
+    /// Longest session.
+    pub duration: Duration,
+    /// Largest audio message, in bytes.
+    pub audio_message: usize,
+    /// How long nodes may take to finish.
+    pub finalize: Duration,
+    /// How long a client that does not read keeps its stream after its session ended.
+    pub slow_reader_grace: Duration,
+}
+
+/// What a session starts with.
+pub struct SessionStart {
+    /// The accepted Start.
+    pub admission: Admission,
+    /// Where the client is, `address:port`.
+    pub peer: String,
+    /// What the client sends after its Start.
+    pub inbound: Pin<Box<dyn Stream<Item = Inbound> + Send>>,
+    /// The way to the client.
+    pub outlet: Box<dyn Outlet>,
+    /// Deadlines and limits.
+    pub limits: Limits,
+    /// Where to be listed.
+    pub directory: Arc<Directory>,
+    /// The node types.
+    pub registry: Arc<Registry>,
+}
+
+/// One call. See the module.
+pub struct Session {
+    id: Uuid,
+    pub(super) format: AudioFormat,
+    plan: Arc<Plan>,
+    parameters: Parameters,
+    channel_tags: Vec<Vec<String>>,
+    output: Encoding,
+    pub(super) flow: Flow,
+    pub(super) framer: Framer,
+    pub(super) exit: Exit,
+    pub(super) limits: Limits,
+    watchers: Vec<mpsc::Sender<Arc<Event>>>,
+    began: Instant,
+    last_heard: Instant,
+    /// Set once the session finishes: why, and by when.
+    pub(super) ending: Option<super::ending::Ending>,
+    /// Audio that came too late to be heard, in bytes.
+    pub(super) late_bytes: u64,
+}
+
+impl Session {
+    /// Starts a session on `arbiter`, which must be the thread that carries the connection.
+    ///
+    /// The client gets its StartResponse first; a node that cannot be built ends the session with `node-fault`.
+    pub fn start_on(arbiter: &ArbiterHandle, start: SessionStart) -> Addr<Self> {
+        Self::start_in_arbiter(arbiter, |ctx| Self::new(start, ctx))
+    }
+
+    fn new(start: SessionStart, ctx: &mut Context<Self>) -> Self {
+        let SessionStart { admission, peer, inbound, outlet, limits, directory, registry } = start;
+        let id = Uuid::now_v7();
+        let asked = admission.start;
+        let live = LiveSession {
+            id,
+            tenant: admission.tenant.clone(),
+            project: admission.plan.project.clone(),
+            subject: admission.subject,
+            peer,
+            external_id: external_id(&asked.call_properties),
+            format: asked.format,
+            started_at: Utc::now(),
+            audio_bytes: 0.into(),
+            events_sent: 0.into(),
+        };
+        tracing::info!(session = %id, tenant = %live.tenant, project = %live.project, peer = %live.peer, "session started");
+        let listed = directory.list(admission.place, live, ctx.address());
+        let mut exit = Exit::new(outlet, listed);
+        if let Some(outlet) = exit.outlet() {
+            // The queue is empty: this cannot be refused but by a client that is gone, which the stream will tell.
+            let _ = outlet.give(Outgoing::Response(protocol::started(id)));
+        }
+        let (signals, results) = mpsc::channel(SIGNAL_QUEUE);
+        ctx.add_stream(futures_util::stream::unfold(results, |mut results| async move {
+            let signal: NodeSignal = results.recv().await?;
+            Some((signal, results))
+        }));
+        let nodes = admission.plan.nodes.iter().zip(&admission.settings).enumerate();
+        let nodes = nodes
+            .map(|(index, (node, settings))| {
+                registry.build(node.schema.name, NodeContext {
+                    session: id,
+                    tenant: admission.tenant.clone(),
+                    node: node.id.clone(),
+                    format: asked.format,
+                    language: asked.language.clone(),
+                    settings: settings.clone(),
+                    signals: SignalSender::new(index, signals.clone()),
+                })
+            })
+            .collect();
+        let rate = asked.format.frame_bytes() as u64 * u64::from(asked.format.rate.hertz());
+        ctx.add_stream(Paced::new(inbound, rate));
+        let now = Instant::now();
+        Self {
+            id,
+            format: asked.format,
+            flow: Flow::new(Arc::clone(&admission.plan), asked.format, nodes),
+            plan: admission.plan,
+            parameters: asked.parameters,
+            channel_tags: asked.channel_tags,
+            output: asked.output,
+            framer: Framer::new(asked.format),
+            exit,
+            limits,
+            watchers: Vec::new(),
+            began: now,
+            last_heard: now,
+            ending: None,
+            late_bytes: 0,
+        }
+    }
+
+    fn audio(&mut self, bytes: Bytes, ctx: &mut Context<Self>) {
+        let live = &self.exit.listed().session;
+        live.audio_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if self.ending.is_some() {
+            self.late_bytes += bytes.len() as u64;
+            return;
+        }
+        let whole = self.framer.push(bytes);
+        self.flow.audio(&whole);
+        self.exit.audio_msec = self.format.rate.msec_of(self.flow.position());
+        self.speak(ctx);
+    }
+
+    fn request(&mut self, content: &str, ctx: &mut Context<Self>) {
+        match Request::parse(content) {
+            Err((name, refusal)) => self.answer(protocol::refused(&name, &refusal), ctx),
+            Ok(Request::Start(_)) => {
+                let refusal = Refusal::new(ErrorValue::AlreadyStarted, "the session has started already");
+                self.answer(protocol::refused("Start", &refusal), ctx);
+            }
+            Ok(Request::Update(parameters)) => self.update(parameters, ctx),
+            Ok(request @ Request::Finalize) => {
+                self.answer(protocol::accepted(request.name()), ctx);
+                self.finish(EndReason::Finalized, "", ctx);
+            }
+            Ok(request @ Request::Stop) => {
+                self.answer(protocol::accepted(request.name()), ctx);
+                self.end(EndReason::Stopped, "", ctx);
+            }
+        }
+    }
+
+    fn update(&mut self, changes: Parameters, ctx: &mut Context<Self>) {
+        let mut parameters = self.parameters.clone();
+        for (name, value) in changes {
+            parameters.retain(|known, _| protocol::fold_key(known) != protocol::fold_key(&name));
+            parameters.insert(name, value);
+        }
+        match self.plan.settings(&parameters) {
+            Ok(settings) => {
+                self.parameters = parameters;
+                self.flow.update(&settings);
+                self.answer(protocol::accepted("Update"), ctx);
+            }
+            Err(faults) => {
+                let refusal = Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}"));
+                self.answer(protocol::refused("Update", &refusal), ctx);
+            }
+        }
+    }
+
+    fn client_event(&mut self, content: &str, ctx: &mut Context<Self>) {
+        match client_event(content) {
+            Ok(event) if self.ending.is_none() => {
+                self.flow.event(&Arc::new(event));
+                self.speak(ctx);
+            }
+            Ok(_) => {
+                let refusal = Refusal::new(ErrorValue::InvalidRequest, "the session is finishing");
+                self.answer(protocol::refused("Event", &refusal), ctx);
+            }
+            Err(refusal) => self.answer(protocol::refused("Event", &refusal), ctx),
+        }
+    }
+
+    /// Gives the client what the flow has said.
+    pub(super) fn speak(&mut self, ctx: &mut Context<Self>) {
+        let mut failure = None;
+        for output in self.flow.take_outputs() {
+            match output {
+                Output::Event(event) => self.say(event, ctx),
+                Output::Playback(playback) => self.play(&playback, ctx),
+                Output::Failed { node, message } => failure = Some(format!("node `{node}` failed: {message}")),
+            }
+        }
+        if let Some(message) = failure {
+            self.finish(EndReason::NodeFault, &message, ctx);
+        }
+    }
+
+    /// Gives the client one event.
+    pub(super) fn say(&mut self, event: Arc<Event>, ctx: &mut Context<Self>) {
+        let event = self.tagged(event);
+        self.show(&event);
+        self.exit.listed().session.events_sent.fetch_add(1, Ordering::Relaxed);
+        self.give(Outgoing::Event(event.to_wire()), ctx);
+    }
+
+    /// Shows watchers an event.
+    pub(super) fn show(&mut self, event: &Arc<Event>) {
+        self.watchers.retain(|watcher| match watcher.try_send(Arc::clone(event)) {
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => true,
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        });
+    }
+
+    fn tagged(&self, event: Arc<Event>) -> Arc<Event> {
+        let tags = usize::try_from(event.channel).ok().and_then(|channel| self.channel_tags.get(channel));
+        match tags {
+            Some(tags) if event.tags.is_empty() && !tags.is_empty() => {
+                let mut event = Arc::unwrap_or_clone(event);
+                event.tags.clone_from(tags);
+                Arc::new(event)
+            }
+            _ => event,
+        }
+    }
+
+    fn play(&mut self, playback: &Playback, ctx: &mut Context<Self>) {
+        let mut audio = Vec::with_capacity(playback.samples.len() * self.output.sample_bytes());
+        self.output.encode(&playback.samples, &mut audio);
+        self.give(Outgoing::Audio(audio.into()), ctx);
+    }
+
+    fn answer(&mut self, response: String, ctx: &mut Context<Self>) {
+        self.give(Outgoing::Response(response), ctx);
+    }
+
+    fn give(&mut self, message: Outgoing, ctx: &mut Context<Self>) {
+        let given = self.exit.outlet().map_or(Err(OutletFault::Closed), |outlet| outlet.give(message));
+        match given {
+            Ok(()) => {}
+            Err(OutletFault::Full) => self.end(EndReason::SlowReader, "the client does not read its events", ctx),
+            // Whoever is gone is told by the inbound stream; nodes still finish their work for it.
+            Err(OutletFault::Closed) => {}
+        }
+    }
+
+    fn fault(&mut self, fault: InboundFault, ctx: &mut Context<Self>) {
+        match fault {
+            InboundFault::TooLarge(message) => self.finish(EndReason::MessageTooLarge, &message, ctx),
+            InboundFault::Protocol(message) => self.finish(EndReason::ProtocolError, &message, ctx),
+            InboundFault::Lost(message) => self.finish(EndReason::ClientGone, &message, ctx),
+        }
+    }
+
+    /// Looks at the deadlines, and again when the next one is due.
+    pub(super) fn watch_deadlines(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let due = match &self.ending {
+            Some(ending) => ending.deadline,
+            None => (self.last_heard + self.limits.silence).min(self.began + self.limits.duration),
+        };
+        if due > now {
+            ctx.run_later(due - now, Self::watch_deadlines);
+            return;
+        }
+        if let Some(ending) = self.ending.take() {
+            self.end(ending.reason, &ending.unfinished(&self.flow), ctx);
+        } else if now >= self.began + self.limits.duration {
+            let message = format!("the session reached its maximum of {} s", self.limits.duration.as_secs());
+            self.finish(EndReason::MaximumDuration, &message, ctx);
+            self.watch_deadlines(ctx);
+        } else {
+            let message = format!("nothing came for {} s", self.limits.silence.as_secs_f64());
+            self.finish(EndReason::SilenceTimeout, &message, ctx);
+            self.watch_deadlines(ctx);
+        }
+    }
+}
+
+fn external_id(properties: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
+    const LONGEST: usize = 256;
+    let (_, value) = properties.iter().find(|(key, _)| protocol::fold_key(key) == "externalid")?;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(text.chars().take(LONGEST).collect())
+}
+
+impl Actor for Session {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.watch_deadlines(ctx);
+    }
+}
+
+impl StreamHandler<Inbound> for Session {
+    fn handle(&mut self, message: Inbound, ctx: &mut Self::Context) {
+        if self.exit.is_closed() {
+            return;
+        }
+        self.last_heard = Instant::now();
+        match message {
+            Inbound::Audio(bytes) if bytes.is_empty() => {}
+            Inbound::Audio(bytes) => self.audio(bytes, ctx),
+            Inbound::Request(content) => self.request(&content, ctx),
+            Inbound::Event(content) => self.client_event(&content, ctx),
+            Inbound::Unusable(why) => {
+                let refusal = Refusal::new(ErrorValue::InvalidRequest, why);
+                self.answer(protocol::refused("", &refusal), ctx);
+            }
+            Inbound::Fault(fault) => self.fault(fault, ctx),
+        }
+    }
+
+    /// A half-close finalizes. A reset looks the same from here; then nobody hears the rest.
+    fn finished(&mut self, ctx: &mut Self::Context) {
+        let gone = self.exit.outlet().is_none_or(|outlet| outlet.is_closed());
+        let reason = if gone { EndReason::ClientGone } else { EndReason::HalfClosed };
+        self.finish(reason, "", ctx);
+    }
+}
+
+impl StreamHandler<NodeSignal> for Session {
+    fn handle(&mut self, signal: NodeSignal, ctx: &mut Self::Context) {
+        self.flow.signal(signal.node, signal.result);
+        self.speak(ctx);
+        self.end_if_finished(ctx);
+    }
+
+    fn finished(&mut self, _ctx: &mut Self::Context) {}
+}
+
+impl Handler<EndSession> for Session {
+    type Result = ();
+
+    fn handle(&mut self, order: EndSession, ctx: &mut Self::Context) {
+        tracing::info!(session = %self.id, reason = order.reason.as_str(), "session told to end");
+        self.finish(order.reason, &order.message, ctx);
+    }
+}
+
+impl Handler<NoticeDraining> for Session {
+    type Result = ();
+
+    fn handle(&mut self, notice: NoticeDraining, ctx: &mut Self::Context) {
+        let event = Event::new(names::SERVER_DRAINING).with("DeadlineMsec", notice.deadline_msec);
+        self.say(Arc::new(event), ctx);
+    }
+}
+
+impl Handler<DescribeNodes> for Session {
+    type Result = MessageResult<DescribeNodes>;
+
+    fn handle(&mut self, _: DescribeNodes, _ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(self.flow.statuses())
+    }
+}
+
+impl Handler<WatchEvents> for Session {
+    type Result = ();
+
+    fn handle(&mut self, watch: WatchEvents, _ctx: &mut Self::Context) {
+        self.watchers.retain(|watcher| !watcher.is_closed());
+        if self.watchers.len() < WATCHER_LIMIT {
+            self.watchers.push(watch.to);
+        }
+    }
+}
+
+impl Session {
+    /// Ends at once: what nodes have not said yet stays unsaid.
+    pub(super) fn end(&mut self, reason: EndReason, message: &str, ctx: &mut Context<Self>) {
+        let cut_after = (reason == EndReason::SlowReader).then_some(self.limits.slow_reader_grace);
+        self.discard_late(ctx);
+        if let Some(last) = self.exit.close(reason, message, cut_after) {
+            self.show(&last);
+        }
+        ctx.stop();
+    }
+}

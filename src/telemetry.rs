@@ -1,0 +1,48 @@
+//! Starts what the whole process shares: the log, and the one provider of cryptography.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, LogSettings};
+
+/// Why logging did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The level is neither a level nor a list of directives.
+    #[error("log.level cannot be read: {0}")]
+    Level(#[from] tracing_subscriber::filter::ParseError),
+    /// Logging was started before.
+    #[error("the log cannot be started: {0}")]
+    Taken(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Sends log lines to stderr, so that stdout holds nothing but results.
+///
+/// # Errors
+/// [`Error`] when the level cannot be read, or a log is running already.
+pub fn start(settings: &LogSettings) -> Result<(), Error> {
+    use tracing_subscriber::util::SubscriberInitExt as _;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_new(&settings.level)?)
+        .with_writer(std::io::stderr);
+    match settings.format {
+        LogFormat::Text => lines
+            .with_ansi(std::io::stderr().is_terminal())
+            .finish()
+            .try_init()?,
+        LogFormat::Json => lines
+            .json()
+            .flatten_event(true)
+            .with_ansi(false)
+            .finish()
+            .try_init()?,
+    }
+    Ok(())
+}
+
+/// Makes aws-lc-rs the provider of every TLS connection of the process. More than one call does no harm.
+pub fn install_crypto() {
+    // An error only means that a provider is installed; none but this one is compiled in.
+    _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+}
