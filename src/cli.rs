@@ -7,7 +7,10 @@ pub mod check_config;
 pub mod completions;
 pub mod doctor;
 pub mod exit;
+pub mod loadtest;
 mod output;
+pub mod server;
+pub mod stream;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,6 +40,10 @@ enum Command {
     CheckConfig(check_config::Args),
     /// Look over this machine and say what would keep the service from running well.
     Doctor(doctor::Args),
+    /// Stream a WAV file as a call and show its events as they come.
+    Stream(stream::Args),
+    /// Stream many calls at once on a fixed schedule and report rates and times.
+    Loadtest(loadtest::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -46,6 +53,8 @@ impl Command {
         match self {
             Self::CheckConfig(args) => check_config::run(&args, context),
             Self::Doctor(args) => doctor::run(&args, context),
+            Self::Stream(args) => stream::run(args),
+            Self::Loadtest(args) => loadtest::run(args),
             Self::Completions(args) => completions::run(&args),
         }
     }

@@ -4,6 +4,7 @@
 //! and for whom in `callwright-actors`.
 
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod grpc;
 pub mod identity;

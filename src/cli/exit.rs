@@ -9,12 +9,22 @@ use crate::config::Faults;
 pub const FAILED: u8 = 1;
 /// The settings are at fault. `EX_USAGE` of sysexits.h.
 pub const SETTINGS: u8 = 64;
+/// The input is not what it should be. `EX_DATAERR`.
+pub const DATA: u8 = 65;
+/// The input is not there. `EX_NOINPUT`.
+pub const NO_INPUT: u8 = 66;
 /// Something needed does not answer: a server, a database, the network. `EX_UNAVAILABLE`.
 pub const UNAVAILABLE: u8 = 69;
 /// A file, a folder or a listener cannot be made. `EX_CANTCREAT`.
 pub const CANNOT_CREATE: u8 = 73;
+/// A file or the output cannot be read or written. `EX_IOERR`.
+pub const IO: u8 = 74;
+/// The other side broke off, or does not speak the protocol. `EX_PROTOCOL`.
+pub const PROTOCOL: u8 = 76;
 /// The other side refused. `EX_NOPERM`.
 pub const REFUSED: u8 = 77;
+/// Ctrl-C: 128 and the number of SIGINT, as shells give it.
+pub const INTERRUPTED: u8 = 130;
 
 /// Why a subcommand failed. Code 2, a command line that cannot be read, is clap's own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
