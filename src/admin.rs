@@ -36,7 +36,10 @@ pub struct Desk {
 }
 
 /// Adds the routes. The app also needs `.wrap(actix_web::middleware::from_fn(problem::shape))`.
-pub fn configure(desk: web::Data<Desk>, guard: web::Data<Guard>) -> impl FnOnce(&mut ServiceConfig) + Clone {
+pub fn configure(
+    desk: web::Data<Desk>,
+    guard: web::Data<Guard>,
+) -> impl FnOnce(&mut ServiceConfig) + Clone {
     move |config| {
         config
             .app_data(desk)

@@ -39,7 +39,9 @@ pub enum Fault {
         source: io::Error,
     },
     /// Another service works in the data folder.
-    #[error("another callwright already works in the data folder {0}; stop it, or give this one another data_dir")]
+    #[error(
+        "another callwright already works in the data folder {0}; stop it, or give this one another data_dir"
+    )]
     DataFolderTaken(PathBuf),
     /// A port cannot be had.
     #[error(transparent)]
@@ -102,12 +104,35 @@ impl Service {
         let directory = Arc::clone(&reception.directory);
         let (drain, _) = watch::channel(false);
         let (stopping, stopped) = watch::channel(false);
-        let streams = sessions::serve(&settings, ports.stream, reception, certificates.stream).await?;
-        let desk = doors::desk(&settings, &store, &identity, &directory, (drain.clone(), stopped))?;
-        let doors = doors::Doors::open(&settings, (ports.api, ports.admin), &identity, desk, certificates.api)?;
+        let streams =
+            sessions::serve(&settings, ports.stream, reception, certificates.stream).await?;
+        let desk = doors::desk(
+            &settings,
+            &store,
+            &identity,
+            &directory,
+            (drain.clone(), stopped),
+        )?;
+        let doors = doors::Doors::open(
+            &settings,
+            (ports.api, ports.admin),
+            &identity,
+            desk,
+            certificates.api,
+        )?;
         folder.announce(&addresses)?;
         tracing::info!(stream = %addresses.stream, api = %addresses.api, admin = %addresses.admin, store = store.shown(), "ready");
-        Ok(Self { addresses, directory, streams, doors, recordings, drain, stopping, folder, settings })
+        Ok(Self {
+            addresses,
+            directory,
+            streams,
+            doors,
+            recordings,
+            drain,
+            stopping,
+            folder,
+            settings,
+        })
     }
 
     /// Where the doors are.
@@ -128,18 +153,23 @@ impl Service {
 /// # Errors
 /// [`Fault::Store`].
 pub async fn open_store(settings: &Settings) -> Result<Store, Fault> {
-    let store = Store::open(store::Options {
-        url: settings.store.url.clone(),
-        pool_size: settings.store.pool_size,
-        acquire_timeout: settings.store.acquire_timeout,
-        statement_timeout: settings.store.statement_timeout,
-    })
-    .await?;
+    let store = Store::open(store_options(settings)).await?;
     let applied = store.migrate().await?;
     if !applied.is_empty() {
         tracing::info!(migrations = applied.len(), "brought the store up to date");
     }
     Ok(store)
+}
+
+/// How to reach the store.
+#[must_use]
+pub fn store_options(settings: &Settings) -> store::Options {
+    store::Options {
+        url: settings.store.url.clone(),
+        pool_size: settings.store.pool_size,
+        acquire_timeout: settings.store.acquire_timeout,
+        statement_timeout: settings.store.statement_timeout,
+    }
 }
 
 /// The listening sockets, taken before anything else is touched.
@@ -163,7 +193,11 @@ impl Ports {
     }
 
     fn addresses(&self) -> Result<Addresses, Fault> {
-        let of = |listener: &std::net::TcpListener| listener.local_addr().map_err(|fault| Fault::Inside(fault.to_string()));
+        let of = |listener: &std::net::TcpListener| {
+            listener
+                .local_addr()
+                .map_err(|fault| Fault::Inside(fault.to_string()))
+        };
         let stream = self.stream.first().map(of).transpose()?;
         Ok(Addresses {
             stream: stream.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0))),

@@ -40,7 +40,12 @@ struct Backlog {
 
 impl Backlog {
     fn take(&self, bytes: usize) -> Result<(), RecordingFault> {
-        if self.waiting.fetch_add(bytes, Ordering::AcqRel).saturating_add(bytes) > self.most {
+        if self
+            .waiting
+            .fetch_add(bytes, Ordering::AcqRel)
+            .saturating_add(bytes)
+            > self.most
+        {
             self.give_back(bytes);
             return Err(RecordingFault::Full);
         }
@@ -89,7 +94,10 @@ impl Folder {
         fs::create_dir_all(&folder)?;
         let folder = folder.canonicalize()?;
         let (sender, receiver) = sync_channel(ORDER_QUEUE);
-        let backlog = Arc::new(Backlog { waiting: AtomicUsize::new(0), most: queue_bytes });
+        let backlog = Arc::new(Backlog {
+            waiting: AtomicUsize::new(0),
+            most: queue_bytes,
+        });
         let taken = Arc::clone(&backlog);
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
@@ -100,7 +108,8 @@ impl Folder {
             folder,
             queue: sender,
             writer: Mutex::new(Some(writer)),
-            stop, backlog,
+            stop,
+            backlog,
         })
     }
 
@@ -137,7 +146,11 @@ impl Recordings for Folder {
             info,
         };
         self.queue.try_send(order).map_err(refused)?;
-        Ok(Box::new(Sink { file, queue: self.queue.clone(), backlog: Arc::clone(&self.backlog) }))
+        Ok(Box::new(Sink {
+            file,
+            queue: self.queue.clone(),
+            backlog: Arc::clone(&self.backlog),
+        }))
     }
 }
 
@@ -161,7 +174,10 @@ impl RecordingSink for Sink {
         }
         let bytes = audio.len();
         self.backlog.take(bytes)?;
-        let order = Order::Write { file: Arc::clone(&self.file), audio };
+        let order = Order::Write {
+            file: Arc::clone(&self.file),
+            audio,
+        };
         self.queue.try_send(order).map_err(|fault| {
             self.backlog.give_back(bytes);
             refused(fault)

@@ -18,8 +18,14 @@ pub(super) fn resource() -> Resource {
 }
 
 async fn drain(caller: Allowed<Operator>, desk: web::Data<Desk>) -> HttpResponse {
-    tracing::info!(operator = caller.principal.subject, "an operator asks the service to drain");
+    tracing::info!(
+        operator = caller.principal.subject,
+        "an operator asks the service to drain"
+    );
     desk.directory.drain();
     desk.drain.send_replace(true);
-    HttpResponse::Accepted().json(Draining { draining: true, sessions: desk.directory.listings().len() })
+    HttpResponse::Accepted().json(Draining {
+        draining: true,
+        sessions: desk.directory.listings().len(),
+    })
 }

@@ -37,11 +37,16 @@ async fn watch_session(
     let listing = sessions::find(&desk, &id)?;
     let (to, events) = mpsc::channel(QUEUE);
     let told = timeout(ANSWER_DEADLINE, listing.address.send(WatchEvents { to })).await;
-    told.map_err(|_| Problem::unavailable("The session does not answer."))?.map_err(|_| sessions::gone(&id))?;
+    told.map_err(|_| Problem::unavailable("The session does not answer."))?
+        .map_err(|_| sessions::gone(&id))?;
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .streaming(lines(Watching { events, stopping: desk.stopping.clone(), ended: false })))
+        .streaming(lines(Watching {
+            events,
+            stopping: desk.stopping.clone(),
+            ended: false,
+        })))
 }
 
 struct Watching {
@@ -62,7 +67,11 @@ fn lines(watching: Watching) -> impl Stream<Item = Result<Bytes, Infallible>> {
         match watching.next().await {
             Next::Event(Some(event)) => {
                 watching.ended = event.name == names::SESSION_ENDED;
-                let line = format!("event: {}\ndata: {}\n\n", one_line(&event.name), event.to_wire());
+                let line = format!(
+                    "event: {}\ndata: {}\n\n",
+                    one_line(&event.name),
+                    event.to_wire()
+                );
                 Some((Ok(Bytes::from(line)), Some(watching)))
             }
             Next::Event(None) if watching.ended => None,
@@ -88,5 +97,7 @@ impl Watching {
 
 /// A client's event may be named anything; a line break would begin a field of its own.
 fn one_line(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    name.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }

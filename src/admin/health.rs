@@ -15,7 +15,8 @@ use super::Desk;
 /// Longest wait for one dependency; orchestrators ask every few seconds and give up soon.
 const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
-type Probe = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+type Probe =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 /// Something that the service cannot do its work without.
 pub struct Check {
@@ -30,7 +31,11 @@ impl Check {
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        Self { name, probe: Box::new(move || Box::pin(probe())), last_success: Mutex::new(None) }
+        Self {
+            name,
+            probe: Box::new(move || Box::pin(probe())),
+            last_success: Mutex::new(None),
+        }
     }
 
     async fn look(&self) -> Dependency {
@@ -40,14 +45,18 @@ impl Check {
             Ok(Err(fault)) => Some(fault),
             Err(_) => Some(format!("no answer within {} s", CHECK_DEADLINE.as_secs())),
         };
-        let mut last = self.last_success.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self
+            .last_success
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if fault.is_none() {
             *last = Some(Instant::now());
         }
         Dependency {
             name: self.name,
             ok: fault.is_none(),
-            last_success_age_ms: last.map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX)),
+            last_success_age_ms: last
+                .map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX)),
             fault,
         }
     }
@@ -99,10 +108,18 @@ async fn look(desk: web::Data<Desk>, request: HttpRequest) -> HttpResponse {
     }
     let draining = desk.directory.is_draining();
     let ready = !draining && dependencies.iter().all(|dependency| dependency.ok);
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     let mut response = HttpResponse::build(status);
     if wants_detail(request.query_string()) {
-        return response.json(Ready { ready, draining, dependencies });
+        return response.json(Ready {
+            ready,
+            draining,
+            dependencies,
+        });
     }
     let word = if ready {
         "ready\n"
@@ -115,5 +132,8 @@ async fn look(desk: web::Data<Desk>, request: HttpRequest) -> HttpResponse {
 }
 
 fn wants_detail(query: &str) -> bool {
-    query.split('&').any(|part| part == "verbose" || (part.starts_with("verbose=") && part != "verbose=0" && part != "verbose=false"))
+    query.split('&').any(|part| {
+        part == "verbose"
+            || (part.starts_with("verbose=") && part != "verbose=0" && part != "verbose=false")
+    })
 }

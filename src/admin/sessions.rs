@@ -96,17 +96,38 @@ impl<'a> Shown<'a> {
     }
 }
 
-async fn all(_: Allowed<Operator>, desk: web::Data<Desk>, filter: web::Query<Filter>) -> HttpResponse {
+async fn all(
+    _: Allowed<Operator>,
+    desk: web::Data<Desk>,
+    filter: web::Query<Filter>,
+) -> HttpResponse {
     let wanted = |listing: &Listing| {
-        let is = |wish: &Option<String>, value: &str| wish.as_deref().is_none_or(|wish| wish == value);
-        is(&filter.tenant, listing.session.tenant.as_str()) && is(&filter.project, &listing.session.project)
+        let is =
+            |wish: &Option<String>, value: &str| wish.as_deref().is_none_or(|wish| wish == value);
+        is(&filter.tenant, listing.session.tenant.as_str())
+            && is(&filter.project, &listing.session.project)
     };
-    let listings: Vec<_> = desk.directory.listings().into_iter().filter(wanted).collect();
-    let sessions: Vec<_> = listings.iter().map(|listing| Shown::of(&listing.session)).collect();
-    HttpResponse::Ok().json(All { count: sessions.len(), sessions })
+    let listings: Vec<_> = desk
+        .directory
+        .listings()
+        .into_iter()
+        .filter(wanted)
+        .collect();
+    let sessions: Vec<_> = listings
+        .iter()
+        .map(|listing| Shown::of(&listing.session))
+        .collect();
+    HttpResponse::Ok().json(All {
+        count: sessions.len(),
+        sessions,
+    })
 }
 
-async fn describe(_: Allowed<Operator>, desk: web::Data<Desk>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+async fn describe(
+    _: Allowed<Operator>,
+    desk: web::Data<Desk>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     let listing = find(&desk, &id)?;
     let answer = timeout(ANSWER_DEADLINE, listing.address.send(DescribeNodes)).await;
     let statuses = answer.map_err(|_| Problem::unavailable("The session does not answer."))?;
@@ -118,7 +139,11 @@ async fn describe(_: Allowed<Operator>, desk: web::Data<Desk>, id: web::Path<Str
 
 impl From<NodeStatus> for Node {
     fn from(status: NodeStatus) -> Self {
-        Self { id: status.id, kind: status.kind, state: status.doing }
+        Self {
+            id: status.id,
+            kind: status.kind,
+            state: status.doing,
+        }
     }
 }
 
@@ -133,26 +158,45 @@ async fn end(
     let listing = find(&desk, &id)?;
     let message = reason(query.into_inner(), &body)?;
     tracing::info!(session = %listing.session.id, operator = caller.principal.subject, "an operator ends a session");
-    let order = EndSession { reason: EndReason::EndedByOperator, message };
+    let order = EndSession {
+        reason: EndReason::EndedByOperator,
+        message,
+    };
     let told = timeout(ANSWER_DEADLINE, listing.address.send(order)).await;
-    told.map_err(|_| Problem::unavailable("The session does not answer."))?.map_err(|_| gone(&id))?;
+    told.map_err(|_| Problem::unavailable("The session does not answer."))?
+        .map_err(|_| gone(&id))?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 fn reason(query: Why, body: &[u8]) -> Result<String, Problem> {
     let missing = || {
-        Problem::bad_request("reason-missing", "A session is ended with a reason, which its client is told.")
-            .fix("Send ?reason=… or a JSON body {\"reason\":\"…\"}.")
+        Problem::bad_request(
+            "reason-missing",
+            "A session is ended with a reason, which its client is told.",
+        )
+        .fix("Send ?reason=… or a JSON body {\"reason\":\"…\"}.")
     };
     let given = match query.reason {
         Some(reason) => Some(reason),
         None if body.is_empty() => None,
-        None => serde_json::from_slice::<Why>(body).map_err(|_| missing())?.reason,
+        None => {
+            serde_json::from_slice::<Why>(body)
+                .map_err(|_| missing())?
+                .reason
+        }
     };
-    let reason = given.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty()).ok_or_else(missing)?;
+    let reason = given
+        .map(|reason| reason.trim().to_owned())
+        .filter(|reason| !reason.is_empty())
+        .ok_or_else(missing)?;
     if reason.chars().count() > REASON_LIMIT {
         let detail = format!("The reason has more than {REASON_LIMIT} characters.");
-        return Err(Problem::new(StatusCode::BAD_REQUEST, "reason-too-long", "Bad request", detail));
+        return Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            "reason-too-long",
+            "Bad request",
+            detail,
+        ));
     }
     Ok(reason)
 }
@@ -164,5 +208,8 @@ pub(super) fn find(desk: &Desk, id: &str) -> Result<Listing, Problem> {
 
 pub(super) fn gone(id: &str) -> Problem {
     let shown: String = id.chars().take(64).collect();
-    Problem::not_found("session-not-found", format!("There is no live session `{shown}`."))
+    Problem::not_found(
+        "session-not-found",
+        format!("There is no live session `{shown}`."),
+    )
 }

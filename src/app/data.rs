@@ -44,27 +44,41 @@ pub(super) struct Folder {
 impl Folder {
     pub(super) fn open(settings: &Settings) -> Result<Self, Fault> {
         let folder = settings.data_dir.clone();
-        let unusable = |source| Fault::DataFolder { folder: folder.clone(), source };
+        let unusable = |source| Fault::DataFolder {
+            folder: folder.clone(),
+            source,
+        };
         fs::create_dir_all(&folder).map_err(unusable)?;
         let lock = File::create(folder.join("lock")).map_err(unusable)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { addresses: settings.addresses_file(), _lock: lock }),
+            Ok(()) => Ok(Self {
+                addresses: settings.addresses_file(),
+                _lock: lock,
+            }),
             Err(TryLockError::WouldBlock) => Err(Fault::DataFolderTaken(folder)),
             Err(TryLockError::Error(source)) => Err(unusable(source)),
         }
     }
 
-    /// Writes down where the doors are.
+    /// Writes down where programs on this machine reach the doors.
     pub(super) fn announce(&self, addresses: &Addresses) -> Result<(), Fault> {
+        let addresses = Addresses {
+            stream: Addresses::local(addresses.stream),
+            api: Addresses::local(addresses.api),
+            admin: Addresses::local(addresses.admin),
+        };
         let written = || -> io::Result<()> {
             let beside = self.addresses.with_extension("new");
             let mut file = File::create(&beside)?;
-            file.write_all(serde_json::to_string(addresses)?.as_bytes())?;
+            file.write_all(serde_json::to_string(&addresses)?.as_bytes())?;
             file.write_all(b"\n")?;
             drop(file);
             fs::rename(&beside, &self.addresses)
         };
-        written().map_err(|source| Fault::DataFolder { folder: self.addresses.clone(), source })
+        written().map_err(|source| Fault::DataFolder {
+            folder: self.addresses.clone(),
+            source,
+        })
     }
 }
 

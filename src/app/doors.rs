@@ -47,10 +47,22 @@ pub(super) fn certificates(settings: &Settings) -> Result<DoorCertificates, Faul
         certificate: files.certificate.clone(),
         key: files.key.clone(),
     };
-    let made = || Source::Authority { folder: settings.tls_dir(), names: settings.stream.tls.names.clone() };
+    let made = || Source::Authority {
+        folder: settings.tls_dir(),
+        names: settings.stream.tls.names.clone(),
+    };
     let stream_source = settings.stream.tls.files.as_ref().map_or_else(made, files);
-    let stream = if settings.stream.plaintext { None } else { Some(open(stream_source, &[b"h2"])?) };
-    let api = settings.api.tls.as_ref().map(|own| open(files(own), &[b"http/1.1"])).transpose()?;
+    let stream = if settings.stream.plaintext {
+        None
+    } else {
+        Some(open(stream_source, &[b"h2"])?)
+    };
+    let api = settings
+        .api
+        .tls
+        .as_ref()
+        .map(|own| open(files(own), &[b"http/1.1"]))
+        .transpose()?;
     Ok(DoorCertificates { stream, api })
 }
 
@@ -70,7 +82,11 @@ pub(super) fn desk(
             tidied.upkeep();
         }
     });
-    let (pinged, keys, folder) = (store.clone(), identity.clone(), settings.recordings.directory.clone());
+    let (pinged, keys, folder) = (
+        store.clone(),
+        identity.clone(),
+        settings.recordings.directory.clone(),
+    );
     let readiness = Readiness::of(vec![
         Check::new("store", move || {
             let store = pinged.clone();
@@ -85,7 +101,13 @@ pub(super) fn desk(
             async move { writable(folder).await }
         }),
     ]);
-    Ok(Desk { directory: Arc::clone(directory), readiness, metrics, drain, stopping })
+    Ok(Desk {
+        directory: Arc::clone(directory),
+        readiness,
+        metrics,
+        drain,
+        stopping,
+    })
 }
 
 async fn writable(folder: std::path::PathBuf) -> Result<(), String> {
@@ -135,7 +157,10 @@ impl Doors {
         let api = api.map_err(inside)?.run();
 
         let desk = actix::Data::new(desk);
-        let guard = actix::Data::new(Guard::new(identity.verifier.clone(), auth::Authentication::Required));
+        let guard = actix::Data::new(Guard::new(
+            identity.verifier.clone(),
+            auth::Authentication::Required,
+        ));
         let admin = HttpServer::new(move || {
             App::new()
                 .configure(admin::configure(desk.clone(), guard.clone()))

@@ -19,11 +19,19 @@ pub struct StoredProjects(pub Store);
 
 #[async_trait]
 impl Projects for StoredProjects {
-    async fn find(&self, tenant: &TenantId, name: &str) -> Result<Option<Arc<StoredProject>>, StoreUnavailable> {
-        let found = self.0.find_project(tenant.as_str(), name).await.map_err(|fault| {
-            tracing::error!(%fault, "a project could not be read");
-            StoreUnavailable("projects cannot be read now; try again".to_owned())
-        })?;
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        name: &str,
+    ) -> Result<Option<Arc<StoredProject>>, StoreUnavailable> {
+        let found = self
+            .0
+            .find_project(tenant.as_str(), name)
+            .await
+            .map_err(|fault| {
+                tracing::error!(%fault, "a project could not be read");
+                StoreUnavailable("projects cannot be read now; try again".to_owned())
+            })?;
         Ok(found.map(|project| {
             Arc::new(StoredProject {
                 name: project.name,
@@ -51,6 +59,9 @@ pub(super) async fn seed(store: &Store) -> Result<(), Fault> {
             updated_at: now,
         })
         .await?;
-    tracing::info!(version = applied.version, "made tenant `default` with project `demo-stream`");
+    tracing::info!(
+        version = applied.version,
+        "made tenant `default` with project `demo-stream`"
+    );
     Ok(())
 }

@@ -38,7 +38,11 @@ impl Service {
             name = signals.next() => tracing::warn!(signal = name, "shutting down at once"),
         }
         self.end_all();
-        let _ = timeout(whole.saturating_sub(begun.elapsed()).min(reserve / 2), self.emptied()).await;
+        let _ = timeout(
+            whole.saturating_sub(begun.elapsed()).min(reserve / 2),
+            self.emptied(),
+        )
+        .await;
         self.close().await;
     }
 
@@ -69,7 +73,10 @@ impl Service {
         self.streams.stop(GOODBYE).await;
         self.doors.close().await;
         let recordings = self.recordings;
-        if tokio::task::spawn_blocking(move || recordings.close()).await.is_err() {
+        if tokio::task::spawn_blocking(move || recordings.close())
+            .await
+            .is_err()
+        {
             tracing::error!("recordings were not closed");
         }
         drop(self.folder);
@@ -90,7 +97,10 @@ impl Signals {
                 .inspect_err(|fault| tracing::error!(%fault, "a signal cannot be listened to"))
                 .ok()
         };
-        Self { term: listen(SignalKind::terminate()), interrupt: listen(SignalKind::interrupt()) }
+        Self {
+            term: listen(SignalKind::terminate()),
+            interrupt: listen(SignalKind::interrupt()),
+        }
     }
 
     async fn next(&mut self) -> &'static str {
