@@ -4,6 +4,7 @@
 //! arguments, so every rule can be tested with a table.
 
 pub mod audio;
+pub mod dtmf;
 pub mod event;
 pub mod identity;
 pub mod level;
