@@ -54,7 +54,7 @@ fn trimmed(samples: &[f64], piece: usize) -> &[f64] {
 
 /// `samples` at another rate, through a windowed sinc. With a false `from` it is played faster or slower.
 pub(crate) fn resampled(samples: &[f64], from: f64, to: f64) -> Vec<f64> {
-    const REACH: f64 = 24.0;
+    const REACH: f64 = 16.0;
     let cutoff = (to / from).min(1.0) * 0.95;
     let kernel = |distance: f64| {
         let x = PI * distance * cutoff;

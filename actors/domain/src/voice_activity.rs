@@ -84,7 +84,7 @@ pub enum Change {
     },
 }
 
-/// Finds the utterances of one mono channel. About 9 KiB.
+/// Finds the utterances of one mono channel. About 12 KiB, and 10 more at rates other than 8 000 and 16 000 Hz.
 pub struct VoiceActivity {
     rate: SampleRate,
     resampler: To16k,
