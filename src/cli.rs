@@ -118,8 +118,21 @@ impl Context {
     /// # Errors
     /// A [`Failure`] with [`exit::SETTINGS`] that names every fault.
     pub fn begin(&self) -> Result<Settings, Failure> {
+        self.begin_saying(None)
+    }
+
+    /// As [`Context::begin`], but says only what `directives` let through, whatever the settings say: for commands whose
+    /// output is for people.
+    ///
+    /// # Errors
+    /// As [`Context::begin`].
+    pub fn begin_saying(&self, directives: Option<&str>) -> Result<Settings, Failure> {
         let settings = self.load()?.settings;
-        telemetry::start(&settings.log).map_err(|error| Failure::failed(error.to_string()))?;
+        let mut log = settings.log.clone();
+        if let Some(directives) = directives {
+            directives.clone_into(&mut log.level);
+        }
+        telemetry::start(&log).map_err(|error| Failure::failed(error.to_string()))?;
         Ok(settings)
     }
 }

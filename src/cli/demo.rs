@@ -35,7 +35,8 @@ pub struct Args {
 /// # Errors
 /// A [`Failure`] when the service does not start or the call is refused.
 pub fn run(args: Args, context: &Context) -> Result<(), Failure> {
-    let mut settings = context.begin()?;
+    // The call is the story here; the log would run across it.
+    let mut settings = context.begin_saying(Some("warn"))?;
     actix_rt::System::new().block_on(async move {
         let data_dir = settings.data_dir.clone();
         let service = Service::start(settings.clone()).await?;

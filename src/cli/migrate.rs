@@ -29,7 +29,7 @@ struct Outcome {
 /// # Errors
 /// A [`Failure`] when the store cannot be reached or was made by a later version.
 pub fn run(args: &Args, context: &Context) -> Result<(), Failure> {
-    let settings = context.begin()?;
+    let settings = context.begin_saying(Some("warn"))?;
     block_on(async {
         let store = Store::open(app::store_options(&settings)).await?;
         let (applied, pending) = if args.dry_run {

@@ -19,7 +19,7 @@ pub(super) fn with_store<F>(
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    let settings = context.begin()?;
+    let settings = context.begin_saying(Some("warn"))?;
     block_on(async {
         let store = app::open_store(&settings).await?;
         work(settings, store).await
