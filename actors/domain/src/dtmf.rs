@@ -3,7 +3,7 @@
 //! Audio is measured in pieces of 5 ms by Goertzel's algorithm, one filter for each of the eight frequencies.
 //! Six pieces make a window, which either holds a digit or does not; two windows with the same digit, one piece
 //! apart, begin it. So a tone needs seven pieces at least: 40 ms always begin a digit, 20 ms never do. What
-//! a window must fulfil keeps within ITU-T Q.24: see [`window`]. Once it has begun, a digit lasts while its tones do;
+//! a window must fulfil keeps within ITU-T Q.24. Once it has begun, a digit lasts while its tones do;
 //! gaps of up to 25 ms are part of it.
 
 mod bank;

@@ -1,6 +1,8 @@
 //! Sounds for tests: tones, noises, and speech at any rate and level.
 
+use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
+use std::sync::Mutex;
 
 use crate::audio::{Encoding, SampleRate};
 
@@ -30,6 +32,16 @@ pub(crate) fn quantized(samples: &[f64]) -> Vec<i16> {
 
 /// The speech of voice `index`, its own leading and trailing silence cut off, at `hertz`.
 pub(crate) fn speech(index: usize, hertz: u32) -> Vec<f64> {
+    // Every test wants the same few, and making one costs as much as the test.
+    static MADE: Mutex<BTreeMap<(usize, u32), Vec<f64>>> = Mutex::new(BTreeMap::new());
+    MADE.lock()
+        .unwrap()
+        .entry((index, hertz))
+        .or_insert_with(|| make_speech(index, hertz))
+        .clone()
+}
+
+fn make_speech(index: usize, hertz: u32) -> Vec<f64> {
     let mut samples = Vec::new();
     Encoding::Ulaw.decode(VOICES[index].1, &mut samples);
     let samples: Vec<_> = samples

@@ -9,6 +9,7 @@
 //! suddenly, as wind and traffic do, for as long as it lasts, and music.
 
 mod judge;
+mod lanes;
 mod noise_floor;
 mod segmenter;
 mod tones;
