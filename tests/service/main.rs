@@ -3,4 +3,6 @@
 //! `cfg(test)` always holds here; written out, it lets clippy know that helpers too may unwrap.
 
 #[cfg(test)]
+mod command_line;
+#[cfg(test)]
 mod house;
