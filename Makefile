@@ -5,7 +5,7 @@
 # Builds, runs the service with everything embedded and shows it at work. DEMO_ONCE=1 ends when it is done.
 demo:
 	tests/scripts/need.sh build
-	cargo run --quiet -- demo
+	cargo run -- demo
 
 # Installs what is missing with apt, starts a private PostgreSQL, runs every test.
 test:

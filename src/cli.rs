@@ -1,6 +1,6 @@
 //! The command line: what can be asked, and how a failure is told.
 //!
-//! A subcommand is a variant of [`Command`] and a module with `Args` and `run`. Each `run` is synchronous and starts
+//! A subcommand is a variant of `Command` and a module with `Args` and `run`. Each `run` is synchronous and starts
 //! the runtime it needs itself: `serve` wants arbiters, a client wants one thread, most want none.
 
 pub mod check_config;

@@ -124,13 +124,14 @@ start_postgres() {
     apart postgres INT "${as_postgres[@]}" "$bin/postgres" -D "$data/data" -p "$port" -k "$data" \
       -c listen_addresses=127.0.0.1 -c max_connections=200 -c fsync=off -c full_page_writes=off
     pid=$!
+    started+=("$pid INT") # a fast shutdown: open connections are ended
     if await "$pid" "$bin/pg_isready" -h 127.0.0.1 -p "$port" -U callwright; then
-      started+=("$pid INT") # a fast shutdown: open connections are ended
       "$bin/createdb" -h "$data" -p "$port" -U callwright callwright || fail postgres
       export CALLWRIGHT_TEST_POSTGRES=postgres://callwright:$password@127.0.0.1:$port/callwright
       return
     fi
     end "$pid" INT
+    unset 'started[-1]'
   done
   fail postgres
 }
@@ -146,6 +147,7 @@ start_rabbitmq() {
     epmd_port=$(free_port)
     apart epmd TERM epmd -port "$epmd_port" -address 127.0.0.1
     epmd_pid=$!
+    started+=("$epmd_pid TERM")
     printf 'listeners.tcp.1 = 127.0.0.1:%s\ndisk_free_limit.absolute = 50MB\n' "$port" >"$home/rabbitmq.conf"
     # RUNNING_UNDER_SYSTEMD puts the broker itself, and no shell around it, into the process we started.
     apart rabbitmq TERM env HOME="$home" \
@@ -156,13 +158,14 @@ start_rabbitmq() {
       RABBITMQ_ENABLED_PLUGINS_FILE="$home/enabled_plugins" RUNNING_UNDER_SYSTEMD=true \
       /usr/lib/rabbitmq/bin/rabbitmq-server
     pid=$!
+    started+=("$pid TERM")
     if await "$pid" is_open "$port"; then
-      started+=("$epmd_pid TERM" "$pid TERM")
       export CALLWRIGHT_TEST_AMQP=amqp://guest:guest@127.0.0.1:$port/%2f
       return
     fi
     end "$pid" TERM
     end "$epmd_pid" TERM
+    unset 'started[-1]' 'started[-1]'
   done
   fail rabbitmq
 }

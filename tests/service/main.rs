@@ -3,6 +3,8 @@
 //! `cfg(test)` always holds here; written out, it lets clippy know that helpers too may unwrap.
 
 #[cfg(test)]
+mod command_line;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod store;
