@@ -8,7 +8,7 @@ use callwright_proto::StreamInput;
 use tokio::io::AsyncRead;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::exit::StreamFault;
+use super::fault::StreamFault;
 use super::show::Show;
 use crate::client::call::{CallOver, Downlink, Uplink};
 use crate::client::message::{self, FINALIZE, Reply, STOP};
