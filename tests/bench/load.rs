@@ -2,9 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Fault;
@@ -14,17 +15,58 @@ use crate::shape::Shape;
 /// Counts within this long of the end of the ramp are left out: the server is still busy with handshakes.
 const SETTLE_MSEC: u64 = 1_000;
 
+/// An OAuth client of the service.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Client {
+    client_id: String,
+    client_secret: String,
+}
+
 /// Where and as whom the load calls.
-#[derive(Debug, Clone)]
-pub(crate) struct Door {
-    /// `host:port`.
-    pub(crate) server: String,
-    /// Authority to trust; none for no TLS.
-    pub(crate) authority: Option<PathBuf>,
-    /// Access token; none where the server checks nothing.
-    pub(crate) token: Option<String>,
-    /// The project that the calls run.
-    pub(crate) project: &'static str,
+pub(crate) enum Door {
+    /// The raw handler, which checks nobody.
+    Raw {
+        /// `host:port`.
+        server: String,
+        /// The authority to trust.
+        authority: PathBuf,
+    },
+    /// The service, found through its data folder.
+    Service {
+        /// The data folder.
+        data: PathBuf,
+        /// Who calls.
+        client: Client,
+        /// The project that the calls run.
+        project: &'static str,
+    },
+}
+
+impl Door {
+    fn enter(&self, command: &mut Command) {
+        command
+            .env_remove("CALLWRIGHT_TOKEN")
+            .env_remove("CALLWRIGHT_CLIENT_SECRET");
+        match self {
+            Self::Raw { server, authority } => {
+                command
+                    .args(["--project", "raw", "--server", server])
+                    .arg("--ca")
+                    .arg(authority);
+            }
+            Self::Service {
+                data,
+                client,
+                project,
+            } => {
+                command
+                    .args(["--project", project, "--client-id", &client.client_id])
+                    .arg("--data-dir")
+                    .arg(data);
+                command.env("CALLWRIGHT_CLIENT_SECRET", &client.client_secret);
+            }
+        }
+    }
 }
 
 /// What one load showed.
@@ -41,15 +83,25 @@ pub(crate) struct Finding {
 impl Finding {
     /// A number of the report by its path, 0 if it is not there.
     pub(crate) fn number(&self, path: &str) -> f64 {
-        self.report.pointer(path).and_then(Value::as_f64).unwrap_or_default()
+        self.report
+            .pointer(path)
+            .and_then(Value::as_f64)
+            .unwrap_or_default()
     }
 
     /// What shows that the load was not the one asked for; empty if it was.
     pub(crate) fn blemishes(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let mut note = |is: bool, text: String| if is { found.push(text) };
+        let mut note = |is: bool, text: String| {
+            if is {
+                found.push(text)
+            }
+        };
         let (streams, opened) = (self.number("/streams"), self.number("/opened"));
-        note(opened < streams, format!("{opened} of {streams} calls opened"));
+        note(
+            opened < streams,
+            format!("{opened} of {streams} calls opened"),
+        );
         let (due, sent) = (self.number("/chunks_due"), self.number("/chunks_sent"));
         note(sent < due * 0.999, format!("{sent} of {due} chunks sent"));
         let late = self.number("/lateness/p99_msec");
@@ -78,12 +130,18 @@ pub(crate) fn put(shape: Shape, door: &Door, pid: u32) -> Result<Finding, Fault>
             report = line;
             break;
         };
-        let elapsed = line.get("elapsed_msec").and_then(Value::as_u64).unwrap_or_default();
+        let elapsed = line
+            .get("elapsed_msec")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
         if phase != "steady" || elapsed < *steady.get_or_insert(elapsed) + SETTLE_MSEC {
             continue;
         }
         let chunks = line.get("sent").and_then(Value::as_f64).unwrap_or_default();
-        let mark = Mark { chunks, cpu: process::cpu_time(pid)? };
+        let mark = Mark {
+            chunks,
+            cpu: process::cpu_time(pid)?,
+        };
         first.get_or_insert(mark);
         last = Some(mark);
         resident = resident.max(process::resident_kib(pid)?);
@@ -91,7 +149,11 @@ pub(crate) fn put(shape: Shape, door: &Door, pid: u32) -> Result<Finding, Fault>
     let (Some(first), Some(last)) = (first, last) else {
         return Err("the load ended before anything was measured".into());
     };
-    Ok(Finding { cpu_usec: cpu_usec(first, last), resident_kib: resident, report })
+    Ok(Finding {
+        cpu_usec: cpu_usec(first, last),
+        resident_kib: resident,
+        report,
+    })
 }
 
 fn cpu_usec(first: Mark, last: Mark) -> f64 {
@@ -103,21 +165,14 @@ fn cpu_usec(first: Mark, last: Mark) -> f64 {
 fn start(shape: Shape, door: &Door) -> Result<Server, Fault> {
     let mut command = pinned(LOAD_CORE, env!("CARGO_BIN_EXE_callwright"));
     command
-        .args(["loadtest", "--json", "--watch", "--project", door.project, "--server", &door.server])
+        .args(["loadtest", "--json", "--watch"])
         .args(["--streams", &shape.streams.to_string()])
         .args(["--connections", &shape.connections.to_string()])
         .args(["--duration", &shape.seconds.to_string()])
         .stdout(Stdio::piped());
-    match &door.authority {
-        Some(path) => command.arg("--ca").arg(path),
-        None => command.arg("--plaintext"),
-    };
+    door.enter(&mut command);
     if !shape.events {
         command.arg("--audio-only");
     }
-    match &door.token {
-        Some(token) => command.env("CALLWRIGHT_TOKEN", token),
-        None => command.env_remove("CALLWRIGHT_TOKEN"),
-    };
     Server::start(&mut command)
 }

@@ -28,7 +28,9 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(command: &mut Command) -> Result<Self, Fault> {
-        let child = command.spawn().map_err(|fault| format!("{:?} does not start: {fault}", command.get_program()))?;
+        let child = command
+            .spawn()
+            .map_err(|fault| format!("{:?} does not start: {fault}", command.get_program()))?;
         Ok(Self { child })
     }
 
@@ -38,7 +40,10 @@ impl Server {
     }
 
     pub(crate) fn stdout(&mut self) -> Result<std::process::ChildStdout, Fault> {
-        self.child.stdout.take().ok_or_else(|| "the server's output is not piped".into())
+        self.child
+            .stdout
+            .take()
+            .ok_or_else(|| "the server's output is not piped".into())
     }
 
     /// Whether it still runs.
@@ -89,6 +94,8 @@ pub(crate) fn resident_kib(pid: u32) -> Result<f64, Fault> {
     let path = format!("/proc/{pid}/smaps_rollup");
     let text = std::fs::read_to_string(Path::new(&path))?;
     let line = text.lines().find_map(|line| line.strip_prefix("Rss:"));
-    let size = line.and_then(|line| line.split_whitespace().next()).ok_or("no Rss in smaps_rollup")?;
+    let size = line
+        .and_then(|line| line.split_whitespace().next())
+        .ok_or("no Rss in smaps_rollup")?;
     Ok(size.parse()?)
 }

@@ -25,9 +25,15 @@ pub(crate) struct Effort {
 impl Effort {
     pub(crate) const fn new(quick: bool) -> Self {
         if quick {
-            Self { seconds: 4, rounds: 1 }
+            Self {
+                seconds: 4,
+                rounds: 1,
+            }
         } else {
-            Self { seconds: 12, rounds: 3 }
+            Self {
+                seconds: 12,
+                rounds: 3,
+            }
         }
     }
 }
@@ -35,16 +41,31 @@ impl Effort {
 impl Shape {
     /// Many calls on one connection: the cost of a chunk itself.
     pub(crate) const fn shared(effort: Effort) -> Self {
-        Self { streams: 400, connections: 1, seconds: effort.seconds, events: false }
+        Self {
+            streams: 400,
+            connections: 1,
+            seconds: effort.seconds,
+            events: false,
+        }
     }
 
     /// A connection for each call: the cost of a chunk with its own reads, TLS records and wake-ups.
     pub(crate) const fn separate(effort: Effort) -> Self {
-        Self { streams: 400, connections: 400, seconds: effort.seconds, events: false }
+        Self {
+            streams: 400,
+            connections: 400,
+            seconds: effort.seconds,
+            events: false,
+        }
     }
 
     /// 1,000 callers, each with its own connection and events.
     pub(crate) const fn crowd(effort: Effort) -> Self {
-        Self { streams: 1_000, connections: 1_000, seconds: effort.seconds, events: true }
+        Self {
+            streams: 1_000,
+            connections: 1_000,
+            seconds: effort.seconds,
+            events: true,
+        }
     }
 }
