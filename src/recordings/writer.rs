@@ -125,6 +125,17 @@ impl Open {
         }
     }
 
+    /// A chunk of a WAV file has an even length; the head does not count the byte that makes it so.
+    fn pad(&mut self) {
+        let end = wav::header_bytes(self.format.encoding) as u64 + self.written;
+        if self.written % 2 == 1
+            && let Some(file) = &self.file
+            && let Err(fault) = file.write_all_at(&[0], end)
+        {
+            self.fail(&fault);
+        }
+    }
+
     fn fail(&mut self, fault: &io::Error) {
         tracing::error!(path = %self.path.display(), %fault, "a recording failed");
         let _ = self.state.failed.set(fault.to_string());
@@ -137,7 +148,8 @@ impl Open {
     }
 
     /// Not synced: what was written survives the process, and waiting for the disk here would hold up every other call.
-    fn close(self) {
+    fn close(mut self) {
+        self.pad();
         let done = self
             .state
             .done
