@@ -12,7 +12,6 @@ mod well_known;
 use std::sync::Arc;
 
 use actix_web::web::{self, ServiceConfig};
-use serde_json::Value;
 
 use auth::Guard;
 use problem::Problem;
@@ -76,9 +75,4 @@ pub fn configure(
             .service(well_known::discovery())
             .service(well_known::jwks());
     }
-}
-
-/// A JSON body, or the problem of one that cannot be written.
-fn json_text(value: &Value) -> String {
-    value.to_string()
 }

@@ -172,7 +172,7 @@ impl ResponseError for Problem {
         for (name, value) in &self.headers {
             response.append_header((name.clone(), value.clone()));
         }
-        response.body(super::json_text(&self.document()))
+        response.body(self.document().to_string())
     }
 }
 

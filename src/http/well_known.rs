@@ -6,7 +6,7 @@ use callwright_domain::identity::Scope;
 use serde_json::{Value, json};
 
 use super::problem::{Problem, method_not_allowed};
-use super::{IdentityRoutes, json_text, token};
+use super::{IdentityRoutes, token};
 
 /// Verifiers may keep both documents for 5 minutes. A key id they do not know makes any sound verifier ask again.
 const CACHEABLE: &str = "public, max-age=300";
@@ -54,5 +54,5 @@ fn cacheable(document: &Value) -> HttpResponse {
     HttpResponse::Ok()
         .content_type("application/json")
         .insert_header((header::CACHE_CONTROL, CACHEABLE))
-        .body(json_text(document))
+        .body(document.to_string())
 }
