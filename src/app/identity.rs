@@ -117,7 +117,7 @@ pub struct EmbeddedIssuer(pub Arc<Issuer>);
 #[async_trait]
 impl TokenIssuer for EmbeddedIssuer {
     fn url(&self) -> &str {
-        self.0.options().issuer.trim_end_matches('/')
+        &self.0.options().issuer
     }
 
     async fn issue(&self, request: TokenRequest) -> Result<Token, TokenRefusal> {

@@ -1,7 +1,7 @@
 //! The embedded issuer: signs access tokens for OAuth clients, and rotates the keys it signs with.
 //!
 //! Any number of replicas share the keys. Each asks for the newest key at least once a minute, so that after a rotation
-//! no token is signed with the old key for longer than [`STALE_AFTER`].
+//! no token is signed with the old key for longer than two minutes.
 
 use std::sync::Arc;
 use std::time::Duration;
