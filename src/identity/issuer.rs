@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::claims::LEEWAY;
+use super::claims::LARGEST_LEEWAY;
 use super::clients::{Client, ClientStore, scope_text};
 use super::keys::{self, KeyStore};
 use super::secrets::SecretChecker;
@@ -220,7 +220,7 @@ impl Issuer {
         let now = (self.clock)();
         // Another replica may sign with the old key until it must ask the store again.
         let lifetime = TimeDelta::from_std(self.options.token_lifetime).unwrap_or(TimeDelta::MAX);
-        let published_until = now + lifetime + STALE_AFTER + LEEWAY;
+        let published_until = now + lifetime + STALE_AFTER + LARGEST_LEEWAY;
         self.keys
             .replace(&old.kid, published_until, keys::generate(now)?)
             .await?;

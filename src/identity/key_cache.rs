@@ -19,7 +19,7 @@ use super::jwk::VerificationKey;
 use super::keys::KeyStore;
 use super::{Clock, shown};
 
-/// Shortest time between two questions to the source that no success separates from a need.
+/// Shortest time between two questions to the source, unless told otherwise: anyone can send tokens that name unknown keys.
 const RETRY_AFTER: TimeDelta = TimeDelta::seconds(30);
 
 /// Keys older than this are asked for again in the background.
@@ -90,6 +90,7 @@ struct Shared {
     source: Box<dyn KeySource>,
     clock: Clock,
     set: ArcSwap<KeySet>,
+    retry_after: TimeDelta,
 }
 
 /// The public keys of one issuer; clones share them.
@@ -100,13 +101,24 @@ pub struct KeyCache {
 }
 
 impl KeyCache {
-    /// An empty cache over `source`.
+    /// An empty cache over `source`, which is asked about unknown keys at most once in 30 s.
     #[must_use]
     pub fn new(source: Box<dyn KeySource>, clock: Clock) -> Self {
+        Self::asking_at_most_every(RETRY_AFTER, source, clock)
+    }
+
+    /// An empty cache over `source`, which is asked about unknown keys at most once in `retry_after`.
+    #[must_use]
+    pub fn asking_at_most_every(
+        retry_after: TimeDelta,
+        source: Box<dyn KeySource>,
+        clock: Clock,
+    ) -> Self {
         let shared = Shared {
             source,
             clock,
             set: ArcSwap::default(),
+            retry_after,
         };
         Self {
             shared: Arc::new(shared),
@@ -201,7 +213,7 @@ impl KeyCache {
 
     fn just_asked(&self, gate: &Gate) -> bool {
         let age = gate.asked.map(|at| (self.shared.clock)() - at);
-        age.is_some_and(|age| (TimeDelta::zero()..RETRY_AFTER).contains(&age))
+        age.is_some_and(|age| (TimeDelta::zero()..self.shared.retry_after).contains(&age))
     }
 
     fn refresh_in_background(&self) {

@@ -66,6 +66,7 @@ impl House {
             issuer: ISSUER.to_owned(),
             audience: "callwright".to_owned(),
             tenant_claim: "tenant".to_owned(),
+            leeway: TimeDelta::seconds(30),
         };
         Verifier::new(
             KeyCache::new(Box::new(source), self.clock()),

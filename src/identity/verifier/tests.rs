@@ -129,6 +129,7 @@ impl Bench {
             issuer: "https://id.example".to_owned(),
             audience: "callwright".to_owned(),
             tenant_claim: "tenant".to_owned(),
+            leeway: TimeDelta::seconds(30),
         };
         Self {
             issuer,

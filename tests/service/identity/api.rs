@@ -46,6 +46,7 @@ pub(super) fn expectations(issuer: &str) -> Expectations {
         issuer: issuer.to_owned(),
         audience: "callwright".to_owned(),
         tenant_claim: "tenant".to_owned(),
+        leeway: chrono::TimeDelta::seconds(30),
     }
 }
 

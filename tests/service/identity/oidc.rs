@@ -20,6 +20,7 @@ fn verifier(issuer: &str) -> Verifier {
     let source = OidcKeys::new(Options {
         issuer: issuer.to_owned(),
         authorities_pem: None,
+        fetch_timeout: std::time::Duration::from_secs(5),
     })
     .unwrap();
     Verifier::new(
