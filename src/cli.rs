@@ -1,16 +1,25 @@
 //! The command line: what can be asked, and how a failure is told.
 //!
-//! A subcommand is a variant of [`Command`] and a module with `Args` and `run`. Each `run` is synchronous and starts
+//! A subcommand is a variant of `Command` and a module with `Args` and `run`. Each `run` is synchronous and starts
 //! the runtime it needs itself: `serve` wants arbiters, a client wants one thread, most want none.
 
 pub mod check_config;
+pub mod client;
 pub mod completions;
+pub mod demo;
 pub mod doctor;
 pub mod exit;
+pub mod keys;
 pub mod loadtest;
+pub mod migrate;
+mod operate;
 mod output;
+pub mod project;
+pub mod serve;
 pub mod server;
 pub mod stream;
+pub mod tenant;
+pub mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +45,10 @@ pub struct Cli {
 /// What can be asked.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the service until SIGTERM, SIGINT or POST /admin/drain.
+    Serve(serve::Args),
+    /// Run the service with a sample call, and stay open.
+    Demo(demo::Args),
     /// Print the settings in force and the layer each came from.
     CheckConfig(check_config::Args),
     /// Look over this machine and say what would keep the service from running well.
@@ -44,6 +57,18 @@ enum Command {
     Stream(stream::Args),
     /// Stream many calls at once on a fixed schedule and report rates and times.
     Loadtest(loadtest::Args),
+    /// Apply, list, show and remove projects; list the node types they are made of.
+    Project(project::Args),
+    /// Add, list and remove OAuth clients.
+    Client(client::Args),
+    /// Fetch an access token and print it.
+    Token(token::Args),
+    /// List and rotate the keys that sign access tokens.
+    Keys(keys::Args),
+    /// Add and list tenants.
+    Tenant(tenant::Args),
+    /// Bring the store up to date; serve does so by itself.
+    Migrate(migrate::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -51,6 +76,14 @@ enum Command {
 impl Command {
     fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
+            Self::Serve(args) => serve::run(&args, context),
+            Self::Demo(args) => demo::run(args, context),
+            Self::Project(args) => project::run(args, context),
+            Self::Client(args) => client::run(args, context),
+            Self::Token(args) => token::run(args),
+            Self::Keys(args) => keys::run(args, context),
+            Self::Tenant(args) => tenant::run(args, context),
+            Self::Migrate(args) => migrate::run(&args, context),
             Self::CheckConfig(args) => check_config::run(&args, context),
             Self::Doctor(args) => doctor::run(&args, context),
             Self::Stream(args) => stream::run(args),
@@ -85,8 +118,21 @@ impl Context {
     /// # Errors
     /// A [`Failure`] with [`exit::SETTINGS`] that names every fault.
     pub fn begin(&self) -> Result<Settings, Failure> {
+        self.begin_saying(None)
+    }
+
+    /// As [`Context::begin`], but says only what `directives` let through, whatever the settings say: for commands whose
+    /// output is for people.
+    ///
+    /// # Errors
+    /// As [`Context::begin`].
+    pub fn begin_saying(&self, directives: Option<&str>) -> Result<Settings, Failure> {
         let settings = self.load()?.settings;
-        telemetry::start(&settings.log).map_err(|error| Failure::failed(error.to_string()))?;
+        let mut log = settings.log.clone();
+        if let Some(directives) = directives {
+            directives.clone_into(&mut log.level);
+        }
+        telemetry::start(&log).map_err(|error| Failure::failed(error.to_string()))?;
         Ok(settings)
     }
 }

@@ -118,7 +118,7 @@ fn effective(draft: &Draft) -> Vec<Effective> {
     entries
         .map(|(key, entry)| Effective {
             key,
-            value: entry.value.clone(),
+            value: entry.shown_value(),
             origin: entry.origin.clone(),
         })
         .collect()

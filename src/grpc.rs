@@ -12,4 +12,4 @@ mod preface;
 mod service;
 mod status;
 
-pub use listener::{BindFault, Options, Server, bind};
+pub use listener::{Options, Server};

@@ -86,7 +86,10 @@ impl Certificates {
             authority::prepare(folder, names)?;
         }
         let current = load(&source)?;
-        Ok(Self { source, current: Arc::new(Current(ArcSwap::from_pointee(current))) })
+        Ok(Self {
+            source,
+            current: Arc::new(Current(ArcSwap::from_pointee(current))),
+        })
     }
 
     /// A server's configuration that always serves the certificate in use.
@@ -129,20 +132,33 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn load(source: &Source) -> Result<CertifiedKey, Fault> {
     let (certificate_path, key_path) = source.files();
-    let content = |path: &Path, reason: String| Fault::Content { path: path.to_owned(), reason };
+    let content = |path: &Path, reason: String| Fault::Content {
+        path: path.to_owned(),
+        reason,
+    };
     let certificate = read(&certificate_path)?;
     let chain = CertificateDer::pem_slice_iter(&certificate)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|fault| content(&certificate_path, format!("no PEM: {fault}")))?;
     if chain.is_empty() {
-        return Err(content(&certificate_path, "there is no certificate in it".to_owned()));
+        return Err(content(
+            &certificate_path,
+            "there is no certificate in it".to_owned(),
+        ));
     }
     let key = PrivateKeyDer::from_pem_slice(&read(&key_path)?)
         .map_err(|_| content(&key_path, "there is no private key in PEM in it".to_owned()))?;
-    CertifiedKey::from_der(chain, key, &provider())
-        .map_err(|fault| content(&key_path, format!("the key does not serve the certificate: {fault}")))
+    CertifiedKey::from_der(chain, key, &provider()).map_err(|fault| {
+        content(
+            &key_path,
+            format!("the key does not serve the certificate: {fault}"),
+        )
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    std::fs::read(path).map_err(|source| Fault::File { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| Fault::File {
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -130,7 +130,10 @@ impl Directory {
     /// `draining` or `capacity-exceeded`.
     pub fn enter(self: &Arc<Self>) -> Result<Place, Refusal> {
         if self.is_draining() {
-            return Err(Refusal::new(ErrorValue::Draining, "the server is shutting down; connect again to reach another"));
+            return Err(Refusal::new(
+                ErrorValue::Draining,
+                "the server is shutting down; connect again to reach another",
+            ));
         }
         let mut inside = self.lock();
         if inside.places >= self.capacity.server {
@@ -138,14 +141,20 @@ impl Directory {
         }
         inside.places += 1;
         drop(inside);
-        Ok(Place { directory: Arc::clone(self) })
+        Ok(Place {
+            directory: Arc::clone(self),
+        })
     }
 
     /// Turns a place on this server into a place of `tenant`.
     ///
     /// # Errors
     /// `capacity-exceeded` when the tenant is full.
-    pub fn enter_tenant(self: &Arc<Self>, place: Place, tenant: &TenantId) -> Result<TenantPlace, Refusal> {
+    pub fn enter_tenant(
+        self: &Arc<Self>,
+        place: Place,
+        tenant: &TenantId,
+    ) -> Result<TenantPlace, Refusal> {
         let mut inside = self.lock();
         let count = inside.per_tenant.entry(tenant.clone()).or_default();
         if *count >= self.capacity.tenant {
@@ -153,14 +162,26 @@ impl Directory {
         }
         *count += 1;
         drop(inside);
-        Ok(TenantPlace { directory: Arc::clone(self), tenant: tenant.clone(), _place: place })
+        Ok(TenantPlace {
+            directory: Arc::clone(self),
+            tenant: tenant.clone(),
+            _place: place,
+        })
     }
 
     /// Lists a session that runs.
     #[must_use]
-    pub fn list(self: &Arc<Self>, place: TenantPlace, session: LiveSession, address: Addr<Session>) -> Listed {
+    pub fn list(
+        self: &Arc<Self>,
+        place: TenantPlace,
+        session: LiveSession,
+        address: Addr<Session>,
+    ) -> Listed {
         let session = Arc::new(session);
-        let listing = Listing { session: Arc::clone(&session), address };
+        let listing = Listing {
+            session: Arc::clone(&session),
+            address,
+        };
         self.lock().listings.insert(session.id, listing);
         self.totals.started.fetch_add(1, Ordering::Relaxed);
         Listed { session, place }
@@ -199,8 +220,11 @@ impl Directory {
     }
 
     fn full(&self, who: &str) -> Refusal {
-        Refusal::new(ErrorValue::CapacityExceeded, format!("{who} has as many sessions as it may; try again later"))
-            .retry_after(self.capacity.retry_after_msec)
+        Refusal::new(
+            ErrorValue::CapacityExceeded,
+            format!("{who} has as many sessions as it may; try again later"),
+        )
+        .retry_after(self.capacity.retry_after_msec)
     }
 
     /// A panic while the lock is held cannot leave the maps half changed: each change is one call.
@@ -233,7 +257,13 @@ impl Drop for Listed {
         let directory = &self.place.directory;
         directory.lock().listings.remove(&self.session.id);
         let totals = &directory.totals;
-        totals.audio_bytes.fetch_add(self.session.audio_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
-        totals.events_sent.fetch_add(self.session.events_sent.load(Ordering::Relaxed), Ordering::Relaxed);
+        totals.audio_bytes.fetch_add(
+            self.session.audio_bytes.load(Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
+        totals.events_sent.fetch_add(
+            self.session.events_sent.load(Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
     }
 }

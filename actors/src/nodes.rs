@@ -61,9 +61,15 @@ impl SignalSender {
 
     /// Sends `result` to the node's `signal`. A session that has ended hears nothing.
     pub fn send(&self, result: impl Any + Send) {
-        let signal = NodeSignal { node: self.node, result: Box::new(result) };
+        let signal = NodeSignal {
+            node: self.node,
+            result: Box::new(result),
+        };
         if self.to.try_send(signal).is_err() {
-            tracing::debug!(node = self.node, "a node's result came after its session ended");
+            tracing::debug!(
+                node = self.node,
+                "a node's result came after its session ended"
+            );
         }
     }
 }
@@ -83,11 +89,21 @@ impl Registry {
         Self::empty()
             .with(entry::SCHEMA, |_| Box::new(entry::Entry))
             .with(publisher::SCHEMA, |_| Box::new(publisher::Publisher))
-            .with(voice_activity::SCHEMA, |context| Box::new(voice_activity::VoiceActivityNode::new(context)))
-            .with(dtmf::SCHEMA, |context| Box::new(dtmf::DtmfNode::new(context)))
-            .with(level::SCHEMA, |context| Box::new(level::LevelNode::new(context)))
-            .with(loopback::SCHEMA, |context| Box::new(loopback::Loopback::new(context)))
-            .with(recorder::SCHEMA, move |context| Box::new(recorder::Recorder::new(context, recordings.as_ref())))
+            .with(voice_activity::SCHEMA, |context| {
+                Box::new(voice_activity::VoiceActivityNode::new(context))
+            })
+            .with(dtmf::SCHEMA, |context| {
+                Box::new(dtmf::DtmfNode::new(context))
+            })
+            .with(level::SCHEMA, |context| {
+                Box::new(level::LevelNode::new(context))
+            })
+            .with(loopback::SCHEMA, |context| {
+                Box::new(loopback::Loopback::new(context))
+            })
+            .with(recorder::SCHEMA, move |context| {
+                Box::new(recorder::Recorder::new(context, recordings.as_ref()))
+            })
     }
 
     /// No node types at all; for building a registry of one's own.
@@ -116,7 +132,10 @@ impl Registry {
     #[must_use]
     pub fn build(&self, name: &str, context: NodeContext) -> Box<dyn Node> {
         let found = self.types.iter().find(|(schema, _)| schema.name == name);
-        found.map_or_else(|| Box::new(Missing) as Box<dyn Node>, |(_, build)| build(context))
+        found.map_or_else(
+            || Box::new(Missing) as Box<dyn Node>,
+            |(_, build)| build(context),
+        )
     }
 }
 

@@ -48,7 +48,9 @@ pub struct Admission {
 
 impl std::fmt::Debug for Admission {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admission").field("start", &self.start).finish_non_exhaustive()
+        f.debug_struct("Admission")
+            .field("start", &self.start)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,34 +70,63 @@ impl Reception {
         };
         match timeout(CHECK_DEADLINE, self.check(start, place)).await {
             Ok(checked) => checked.map_err(|refusal| (START.to_owned(), refusal)),
-            Err(_) => Err((START.to_owned(), unavailable("checking the Start took too long; try again"))),
+            Err(_) => Err((
+                START.to_owned(),
+                unavailable("checking the Start took too long; try again"),
+            )),
         }
     }
 
     async fn check(&self, start: Start, place: Place) -> Result<Admission, Refusal> {
-        let principal = self.tokens.verify(&start.token).await.map_err(|fault| match fault {
-            TokenFault::Refused(message) => Refusal::new(ErrorValue::InvalidToken, message),
-            TokenFault::Unavailable(message) => unavailable(message),
-        })?;
+        let principal = self
+            .tokens
+            .verify(&start.token)
+            .await
+            .map_err(|fault| match fault {
+                TokenFault::Refused(message) => Refusal::new(ErrorValue::InvalidToken, message),
+                TokenFault::Unavailable(message) => unavailable(message),
+            })?;
         if !principal.allows(Scope::Streaming) {
-            return Err(Refusal::new(ErrorValue::InvalidToken, "the token does not have the scope `streaming`"));
+            return Err(Refusal::new(
+                ErrorValue::InvalidToken,
+                "the token does not have the scope `streaming`",
+            ));
         }
         if principal.tenant.as_str() != start.tenant {
-            return Err(Refusal::new(ErrorValue::TenantMismatch, "`Tenant` is not the tenant of the token"));
+            return Err(Refusal::new(
+                ErrorValue::TenantMismatch,
+                "`Tenant` is not the tenant of the token",
+            ));
         }
         let plan = self.plan(&principal.tenant, &start.project).await?;
-        let settings = plan
-            .settings(&start.parameters)
-            .map_err(|faults| Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}")))?;
+        let settings = plan.settings(&start.parameters).map_err(|faults| {
+            Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}"))
+        })?;
         let place = self.directory.enter_tenant(place, &principal.tenant)?;
-        Ok(Admission { start, tenant: principal.tenant, subject: principal.subject, plan, settings, place })
+        Ok(Admission {
+            start,
+            tenant: principal.tenant,
+            subject: principal.subject,
+            plan,
+            settings,
+            place,
+        })
     }
 
     async fn plan(&self, tenant: &TenantId, name: &str) -> Result<Arc<Plan>, Refusal> {
-        let found = self.projects.find(tenant, name).await.map_err(|fault| unavailable(fault.to_string()))?;
-        let stored = found.filter(|project| project.kind == "flow").ok_or_else(|| {
-            Refusal::new(ErrorValue::ProjectNotFound, format!("tenant `{tenant}` has no flow project of that name"))
-        })?;
+        let found = self
+            .projects
+            .find(tenant, name)
+            .await
+            .map_err(|fault| unavailable(fault.to_string()))?;
+        let stored = found
+            .filter(|project| project.kind == "flow")
+            .ok_or_else(|| {
+                Refusal::new(
+                    ErrorValue::ProjectNotFound,
+                    format!("tenant `{tenant}` has no flow project of that name"),
+                )
+            })?;
         let definition = Definition::from_toml(&stored.definition)
             .map_err(|fault| unusable(&stored.name, &fault.to_string()))?;
         let plan = Plan::new(&definition, self.registry.as_ref())
@@ -108,12 +139,22 @@ const START: &str = "Start";
 
 /// A project that was valid when it was applied and is not under this version of the service.
 fn unusable(project: &str, fault: &str) -> Refusal {
-    tracing::error!(project, fault, "a stored project cannot run; apply it again");
-    Refusal::new(ErrorValue::ProjectNotFound, format!("project `{project}` cannot run: {fault}"))
+    tracing::error!(
+        project,
+        fault,
+        "a stored project cannot run; apply it again"
+    );
+    Refusal::new(
+        ErrorValue::ProjectNotFound,
+        format!("project `{project}` cannot run: {fault}"),
+    )
 }
 
 fn not_started() -> Refusal {
-    Refusal::new(ErrorValue::NotStarted, "the first message must be a Start request")
+    Refusal::new(
+        ErrorValue::NotStarted,
+        "the first message must be a Start request",
+    )
 }
 
 fn unavailable(message: impl Into<String>) -> Refusal {

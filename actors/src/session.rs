@@ -11,8 +11,8 @@
 //! handler returns at once, slow work happens behind the nodes' ports. Whatever ends it, a panic included, the client is
 //! told by a last event and a status ([`exit`]).
 
-mod exit;
 mod ending;
+mod exit;
 mod messages;
 mod outlet;
 mod pacing;

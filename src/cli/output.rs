@@ -23,7 +23,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints one JSON document, indented.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::failed(format!("the output is not JSON: {error}")))?;

@@ -112,6 +112,9 @@ pub enum ServerFault {
     /// A client without its secret.
     #[error("--client-id needs --client-secret or CALLWRIGHT_CLIENT_SECRET")]
     NoSecret,
+    /// Nobody to fetch a token for.
+    #[error("give --client-id and --client-secret (or CALLWRIGHT_CLIENT_SECRET)")]
+    NoCredentials,
     /// The server address is none.
     #[error(transparent)]
     Address(#[from] ClientFault),
@@ -128,7 +131,8 @@ impl ServerFault {
             Self::NoServer { .. }
             | Self::NoAuthority { .. }
             | Self::Setting(_)
-            | Self::NoSecret => exit::SETTINGS,
+            | Self::NoSecret
+            | Self::NoCredentials => exit::SETTINGS,
             Self::Address(fault) => call_exit_code(fault),
             Self::Token(TokenFault::Unreachable { .. }) => exit::UNAVAILABLE,
             Self::Token(TokenFault::Refused(_)) => exit::REFUSED,
@@ -219,6 +223,18 @@ impl ServerArgs {
             tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.to_owned()),
             token: token.unwrap_or_default(),
         })
+    }
+
+    /// Fetches a token for the credentials given, without looking for a server to stream to.
+    ///
+    /// # Errors
+    /// [`ServerFault`] says what is missing or was refused.
+    pub async fn fetch_token(&self) -> Result<SecretString, ServerFault> {
+        // A token endpoint without TLS, or with a public certificate, needs no authority of ours.
+        let security = self.security().unwrap_or(Security::Plaintext);
+        self.find_token(&security)
+            .await?
+            .ok_or(ServerFault::NoCredentials)
     }
 
     fn address(&self) -> Result<ServerAddress, ServerFault> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::fault::{Fault, Origin};
 use super::schema::{self, Key};
@@ -23,6 +23,16 @@ pub(super) struct Entry {
     pub(super) origin: Origin,
     /// Another value was laid over the default.
     pub(super) changed: bool,
+}
+
+impl Entry {
+    /// The value as it may be shown: a secret still at its default, which everyone can read, is none.
+    pub(super) fn shown_value(&self) -> Value {
+        match &self.value {
+            Value::Secret(text) if !self.changed => Value::Text(text.expose_secret().to_owned()),
+            value => value.clone(),
+        }
+    }
 }
 
 /// The settings while layers are being laid.
@@ -239,7 +249,6 @@ fn is_section(path: &str) -> bool {
 }
 
 fn differs(old: &Value, new: &Value) -> bool {
-    use secrecy::ExposeSecret as _;
     match (old, new) {
         (Value::Secret(old), Value::Text(new)) => old.expose_secret() != new,
         (old, new) => old.to_json() != new.to_json(),

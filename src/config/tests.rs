@@ -294,6 +294,25 @@ fn a_copy_of_the_defaults_with_a_secret_file_beside_it_is_no_fault() {
 }
 
 #[test]
+fn a_secret_at_its_default_is_shown_and_any_other_is_not() {
+    let shown = |sources| {
+        let effective = load(&sources).unwrap().effective;
+        effective
+            .iter()
+            .find(|setting| setting.key == "store.url")
+            .unwrap()
+            .value
+            .shown()
+    };
+    assert_eq!(shown(Sources::default()), "\"embedded\"");
+    assert_eq!(shown(flags(&["store.url=sqlite:x.db"])), "(hidden)");
+    assert_eq!(
+        shown(flags(&["store.url=sqlite:x.db", "store.url=embedded"])),
+        "(hidden)"
+    );
+}
+
+#[test]
 fn lists_are_separated_by_commas_outside_toml() {
     let sources = Sources {
         environment: environment(&[("CALLWRIGHT__STREAM__TLS__NAMES", "calls.example, 10.0.0.1")]),

@@ -22,13 +22,6 @@ use super::cut::Streams;
 use super::preface;
 use super::service::Peer;
 
-/// Bytes of one stream that may be under way unread: 8 s of 8 kHz G.711.
-///
-/// Together with [`CONNECTION_WINDOW`] it keeps 200 stalled streams of 160-byte chunks inside what h2 allows a connection
-/// in small unread frames: streams × window / L × (256 − L) ≤ connection window / 2.
-const STREAM_WINDOW: u32 = 64 * 1024;
-/// Bytes of all streams of a connection that may be under way unread.
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// Bytes of one response buffered beyond what the client has allowed.
 const SEND_BUFFER: usize = 64 * 1024;
 /// Largest request head: a call has a handful of short headers.
@@ -41,12 +34,20 @@ pub(super) struct Terms {
     pub(super) tls: Option<Arc<rustls::ServerConfig>>,
     pub(super) handshake_timeout: Duration,
     pub(super) streams: u32,
+    pub(super) stream_window: u32,
+    pub(super) connection_window: u32,
     pub(super) keepalive_interval: Duration,
     pub(super) keepalive_timeout: Duration,
 }
 
 /// Serves one connection until it ends or `stop` says so.
-pub(super) async fn serve(tcp: TcpStream, peer: SocketAddr, terms: Arc<Terms>, routes: Routes, stop: watch::Receiver<bool>) {
+pub(super) async fn serve(
+    tcp: TcpStream,
+    peer: SocketAddr,
+    terms: Arc<Terms>,
+    routes: Routes,
+    stop: watch::Receiver<bool>,
+) {
     if let Err(fault) = tcp.set_nodelay(true) {
         tracing::debug!(%peer, %fault, "no TCP_NODELAY");
     }
@@ -68,7 +69,9 @@ pub(super) async fn serve(tcp: TcpStream, peer: SocketAddr, terms: Arc<Terms>, r
 }
 
 async fn within<T>(deadline: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(deadline, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    timeout(deadline, work)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 fn refused(peer: SocketAddr, stage: &'static str, fault: &io::Error) {
@@ -76,8 +79,13 @@ fn refused(peer: SocketAddr, stage: &'static str, fault: &io::Error) {
     tracing::debug!(%peer, stage, %fault, "handshake failed");
 }
 
-async fn http2<Io>(io: Io, peer: SocketAddr, terms: &Terms, routes: Routes, mut stop: watch::Receiver<bool>)
-where
+async fn http2<Io>(
+    io: Io,
+    peer: SocketAddr,
+    terms: &Terms,
+    routes: Routes,
+    mut stop: watch::Receiver<bool>,
+) where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -86,8 +94,8 @@ where
     });
     let connection = http2::Builder::new(Streams)
         .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(terms.stream_window)
+        .initial_connection_window_size(terms.connection_window)
         .max_send_buf_size(SEND_BUFFER)
         .max_header_list_size(HEADER_LIMIT)
         .max_concurrent_streams(terms.streams)

@@ -1,7 +1,7 @@
 //! The listeners: one a core on the same port, each with an arbiter of its own.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use actix_rt::Arbiter;
 use callwright_actors::reception::Reception;
 use callwright_actors::session::Limits;
 use callwright_proto::dataflow_server::DataflowServer;
-use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
@@ -18,8 +17,6 @@ use tonic_health::server::{HealthReporter, health_reporter};
 use super::connection::{self, Terms};
 use super::service::{Desk, Streams};
 
-/// Connections waiting to be accepted, for each listener: what comes in while a core is busy for some milliseconds.
-const BACKLOG: i32 = 1024;
 /// What a message may be over the audio limit: its framing. Anything larger is refused before it is read whole.
 const MESSAGE_SLACK: usize = 16 * 1024;
 /// Pause after a failed accept (out of file descriptors, mostly), so as not to spin.
@@ -34,6 +31,13 @@ pub struct Options {
     pub connections: usize,
     /// Most streams of one connection.
     pub streams_per_connection: u32,
+    /// Bytes of one stream that may be under way unread.
+    ///
+    /// Together with the connection's it must keep stalled streams of small chunks inside what h2 allows a connection in
+    /// small unread frames: streams × window / L × (256 − L) ≤ connection window / 2 for chunks of L bytes.
+    pub stream_window: u32,
+    /// Bytes of all streams of a connection that may be under way unread.
+    pub connection_window: u32,
     /// How long TLS and the HTTP/2 preface may take together.
     pub handshake_timeout: Duration,
     /// How long the first message may take.
@@ -48,46 +52,6 @@ pub struct Options {
     pub limits: Limits,
 }
 
-/// Why no listener could be had.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {}", reason(.source))]
-pub struct BindFault {
-    address: SocketAddr,
-    source: io::Error,
-}
-
-fn reason(fault: &io::Error) -> String {
-    match fault.kind() {
-        io::ErrorKind::AddrInUse => "the port is taken by another program".to_owned(),
-        io::ErrorKind::PermissionDenied => "this user may not use the port".to_owned(),
-        io::ErrorKind::AddrNotAvailable => "this machine does not have the address".to_owned(),
-        _ => fault.to_string(),
-    }
-}
-
-/// Opens `count` listeners on one address; port 0 picks a free port, the same for all.
-///
-/// # Errors
-/// [`BindFault`] in words for people; a port that any other process listens on is refused.
-pub fn bind(address: SocketAddr, count: usize) -> Result<Vec<TcpListener>, BindFault> {
-    let fault = |source| BindFault { address, source };
-    // With SO_REUSEPORT a second service of the same user would share the port in silence: ask first without it.
-    let probe = open(address, false).and_then(|socket| socket.local_addr()).map_err(fault)?;
-    let address = probe.as_socket().unwrap_or(address);
-    let listeners = (0..count.max(1)).map(|_| open(address, true).map(TcpListener::from));
-    listeners.collect::<io::Result<_>>().map_err(fault)
-}
-
-fn open(address: SocketAddr, shared: bool) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(shared)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket)
-}
-
 /// The running door.
 pub struct Server {
     arbiters: Vec<Arbiter>,
@@ -100,7 +64,11 @@ impl Server {
     ///
     /// # Errors
     /// The reflection descriptors or a listener could not be used.
-    pub async fn start(listeners: Vec<TcpListener>, reception: Arc<Reception>, options: Options) -> io::Result<Self> {
+    pub async fn start(
+        listeners: Vec<TcpListener>,
+        reception: Arc<Reception>,
+        options: Options,
+    ) -> io::Result<Self> {
         let (health, health_service) = health_reporter();
         health.set_serving::<DataflowServer<Streams>>().await;
         let reflect = || {
@@ -108,7 +76,10 @@ impl Server {
                 .register_encoded_file_descriptor_set(callwright_proto::DESCRIPTORS)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
-        let (v1, v1alpha) = (reflect().build_v1().map_err(io::Error::other)?, reflect().build_v1alpha().map_err(io::Error::other)?);
+        let (v1, v1alpha) = (
+            reflect().build_v1().map_err(io::Error::other)?,
+            reflect().build_v1alpha().map_err(io::Error::other)?,
+        );
         let (stop, stopped) = watch::channel(false);
         let shared = Arc::new(Shared::new(&options));
         let desk = Arc::new(Desk {
@@ -120,24 +91,41 @@ impl Server {
         let mut arbiters = Vec::new();
         for listener in listeners {
             let arbiter = Arbiter::new();
-            let streams = Streams { desk: Arc::clone(&desk), arbiter: arbiter.handle() };
-            let dataflow = DataflowServer::new(streams)
-                .max_decoding_message_size(options.limits.audio_message.saturating_add(MESSAGE_SLACK));
+            let streams = Streams {
+                desk: Arc::clone(&desk),
+                arbiter: arbiter.handle(),
+            };
+            let dataflow = DataflowServer::new(streams).max_decoding_message_size(
+                options.limits.audio_message.saturating_add(MESSAGE_SLACK),
+            );
             let routes = Routes::new(dataflow)
                 .add_service(health_service.clone())
                 .add_service(v1.clone())
                 .add_service(v1alpha.clone())
                 .prepare();
-            arbiter.spawn(accept(listener, Arc::clone(&shared), routes, stopped.clone()));
+            arbiter.spawn(accept(
+                listener,
+                Arc::clone(&shared),
+                routes,
+                stopped.clone(),
+            ));
             arbiters.push(arbiter);
         }
-        Ok(Self { arbiters, stop, health })
+        Ok(Self {
+            arbiters,
+            stop,
+            health,
+        })
     }
 
     /// Tells health checks that no new streams are wanted. Connections are still accepted, so that streams get an answer.
     pub async fn drain(&self) {
-        self.health.set_not_serving::<DataflowServer<Streams>>().await;
-        self.health.set_service_status("", ServingStatus::NotServing).await;
+        self.health
+            .set_not_serving::<DataflowServer<Streams>>()
+            .await;
+        self.health
+            .set_service_status("", ServingStatus::NotServing)
+            .await;
     }
 
     /// Stops accepting and says goodbye to every connection; then the threads end.
@@ -170,6 +158,8 @@ impl Shared {
                 tls: options.tls.clone(),
                 handshake_timeout: options.handshake_timeout,
                 streams: options.streams_per_connection,
+                stream_window: options.stream_window,
+                connection_window: options.connection_window,
                 keepalive_interval: options.keepalive_interval,
                 keepalive_timeout: options.keepalive_timeout,
             }),
@@ -178,7 +168,12 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, routes: Routes, mut stop: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    routes: Routes,
+    mut stop: watch::Receiver<bool>,
+) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(fault) => {
@@ -194,7 +189,13 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, routes: Routes, mut 
         match accepted {
             Ok((tcp, peer)) => match Arc::clone(&shared.connections).try_acquire_owned() {
                 Ok(permit) => {
-                    let serving = connection::serve(tcp, peer, Arc::clone(&shared.terms), routes.clone(), stop.clone());
+                    let serving = connection::serve(
+                        tcp,
+                        peer,
+                        Arc::clone(&shared.terms),
+                        routes.clone(),
+                        stop.clone(),
+                    );
                     tokio::spawn(hold(permit, serving));
                 }
                 Err(_) => {

@@ -41,27 +41,48 @@ pub(super) struct Outbound {
 pub(super) fn queue(capacity: usize, cut: Cut) -> (QueueOutlet, Outbound) {
     let (sender, receiver) = mpsc::channel(capacity);
     let ending = Arc::new(OnceLock::new());
-    let outlet = QueueOutlet { queue: sender, ending: Arc::clone(&ending), cut };
-    (outlet, Outbound { queue: receiver, ending, rest: None })
+    let outlet = QueueOutlet {
+        queue: sender,
+        ending: Arc::clone(&ending),
+        cut,
+    };
+    (
+        outlet,
+        Outbound {
+            queue: receiver,
+            ending,
+            rest: None,
+        },
+    )
 }
 
 impl QueueOutlet {
     /// Ends a stream that never became a session: the answer to `request`, then the status.
     pub(super) fn refuse(self, request: &str, refusal: &Refusal) {
-        tracing::info!(error = refusal.value.as_str(), message = refusal.message, "stream refused");
-        metrics::counter!("callwright_streams_refused_total", "error" => refusal.value.as_str()).increment(1);
+        tracing::info!(
+            error = refusal.value.as_str(),
+            message = refusal.message,
+            "stream refused"
+        );
+        metrics::counter!("callwright_streams_refused_total", "error" => refusal.value.as_str())
+            .increment(1);
         let response = Outgoing::Response(protocol::refused(request, refusal));
-        let ending = Ending { last: Some(wire(response)), status: Some(status::of_refusal(refusal)) };
+        let ending = Ending {
+            last: Some(wire(response)),
+            status: Some(status::of_refusal(refusal)),
+        };
         let _ = self.ending.set(ending);
     }
 }
 
 impl Outlet for QueueOutlet {
     fn give(&mut self, message: Outgoing) -> Result<(), OutletFault> {
-        self.queue.try_send(wire(message)).map_err(|fault| match fault {
-            mpsc::error::TrySendError::Full(_) => OutletFault::Full,
-            mpsc::error::TrySendError::Closed(_) => OutletFault::Closed,
-        })
+        self.queue
+            .try_send(wire(message))
+            .map_err(|fault| match fault {
+                mpsc::error::TrySendError::Full(_) => OutletFault::Full,
+                mpsc::error::TrySendError::Closed(_) => OutletFault::Closed,
+            })
     }
 
     fn is_closed(&self) -> bool {
@@ -69,9 +90,13 @@ impl Outlet for QueueOutlet {
     }
 
     fn close(self: Box<Self>, verdict: Verdict) {
-        metrics::counter!("callwright_sessions_ended_total", "reason" => verdict.reason.as_str()).increment(1);
+        metrics::counter!("callwright_sessions_ended_total", "reason" => verdict.reason.as_str())
+            .increment(1);
         let last = wire(Outgoing::Event(verdict.last_event.to_wire()));
-        let ending = Ending { last: Some(last), status: status::of_verdict(&verdict) };
+        let ending = Ending {
+            last: Some(last),
+            status: status::of_verdict(&verdict),
+        };
         let _ = self.ending.set(ending);
         if let Some(grace) = verdict.cut_after {
             let cut = self.cut.clone();
@@ -89,7 +114,13 @@ fn wire(message: Outgoing) -> StreamOutput {
         Outgoing::Response(json) => (json, Bytes::new(), ContentType::Response),
         Outgoing::Audio(audio) => (String::new(), audio, ContentType::Audio),
     };
-    StreamOutput { message: Some(Message { content, binary_content, content_type: content_type.into() }) }
+    StreamOutput {
+        message: Some(Message {
+            content,
+            binary_content,
+            content_type: content_type.into(),
+        }),
+    }
 }
 
 impl Outbound {
@@ -97,10 +128,14 @@ impl Outbound {
         match self.ending.get() {
             Some(ending) => {
                 let last = ending.last.clone().map(Ok);
-                last.into_iter().chain(ending.status.clone().map(Err)).collect()
+                last.into_iter()
+                    .chain(ending.status.clone().map(Err))
+                    .collect()
             }
             // Nobody closed the outlet: whoever held it is gone.
-            None => VecDeque::from([Err(Status::internal("the session failed inside the service"))]),
+            None => VecDeque::from([Err(Status::internal(
+                "the session failed inside the service",
+            ))]),
         }
     }
 }

@@ -21,7 +21,10 @@ pub(super) async fn expect<Io: AsyncRead + Unpin>(mut io: Io) -> io::Result<Repl
     if &first == PREFACE {
         Ok(Replayed { io, replayed: 0 })
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the client does not speak HTTP/2"))
+        Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the client does not speak HTTP/2",
+        ))
     }
 }
 
@@ -32,7 +35,11 @@ pub(super) struct Replayed<Io> {
 }
 
 impl<Io: AsyncRead + Unpin> AsyncRead for Replayed<Io> {
-    fn poll_read(mut self: Pin<&mut Self>, task: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if let Some(rest) = PREFACE.get(self.replayed..)
             && !rest.is_empty()
         {
@@ -46,7 +53,11 @@ impl<Io: AsyncRead + Unpin> AsyncRead for Replayed<Io> {
 }
 
 impl<Io: AsyncWrite + Unpin> AsyncWrite for Replayed<Io> {
-    fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(task, bytes)
     }
 

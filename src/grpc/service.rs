@@ -40,8 +40,14 @@ pub(super) struct Streams {
 impl Dataflow for Streams {
     type StreamStream = Outbound;
 
-    async fn stream(&self, request: Request<Streaming<StreamInput>>) -> Result<Response<Outbound>, Status> {
-        let peer = request.extensions().get::<Peer>().map_or_else(String::new, |peer| peer.0.to_string());
+    async fn stream(
+        &self,
+        request: Request<Streaming<StreamInput>>,
+    ) -> Result<Response<Outbound>, Status> {
+        let peer = request
+            .extensions()
+            .get::<Peer>()
+            .map_or_else(String::new, |peer| peer.0.to_string());
         let (outlet, outbound) = queue(self.desk.event_queue, Cut::current());
         // The answer begins before the first message comes: some clients wait for its headers before they speak.
         tokio::spawn(self.clone().begin(request.into_inner(), outlet, peer));
@@ -90,9 +96,16 @@ impl Streams {
 const START: &str = "Start";
 
 fn first_request(received: Result<Option<StreamInput>, Status>) -> Result<String, Refusal> {
-    let not_started = |what: &str| Refusal::new(ErrorValue::NotStarted, format!("the first message must be a Start request, not {what}"));
+    let not_started = |what: &str| {
+        Refusal::new(
+            ErrorValue::NotStarted,
+            format!("the first message must be a Start request, not {what}"),
+        )
+    };
     match received {
-        Ok(Some(StreamInput { message: Some(message) })) => match message.content_type() {
+        Ok(Some(StreamInput {
+            message: Some(message),
+        })) => match message.content_type() {
             ContentType::Request => Ok(message.content),
             ContentType::Audio => Err(not_started("audio")),
             ContentType::Event => Err(not_started("an event")),
@@ -106,11 +119,19 @@ fn first_request(received: Result<Option<StreamInput>, Status>) -> Result<String
 
 fn to_inbound(received: Result<StreamInput, Status>, largest: usize) -> Inbound {
     let message = match received {
-        Ok(StreamInput { message: Some(message) }) => message,
-        Ok(StreamInput { message: None }) => return Inbound::Unusable("the message is empty".to_owned()),
+        Ok(StreamInput {
+            message: Some(message),
+        }) => message,
+        Ok(StreamInput { message: None }) => {
+            return Inbound::Unusable("the message is empty".to_owned());
+        }
         Err(status) => return Inbound::Fault(fault_of(&status)),
     };
-    let Message { content, binary_content, content_type } = message;
+    let Message {
+        content,
+        binary_content,
+        content_type,
+    } = message;
     let size = content.len().max(binary_content.len());
     if size > largest {
         return Inbound::Fault(InboundFault::TooLarge(format!(
@@ -129,7 +150,9 @@ fn to_inbound(received: Result<StreamInput, Status>, largest: usize) -> Inbound 
 /// The transport says `OutOfRange` for a message over its limit, and `Internal` for bytes that are no message.
 fn fault_of(status: &Status) -> InboundFault {
     match status.code() {
-        Code::OutOfRange | Code::ResourceExhausted => InboundFault::TooLarge(status.message().to_owned()),
+        Code::OutOfRange | Code::ResourceExhausted => {
+            InboundFault::TooLarge(status.message().to_owned())
+        }
         Code::Internal | Code::Unimplemented | Code::InvalidArgument => {
             InboundFault::Protocol(status.message().to_owned())
         }

@@ -9,7 +9,9 @@ const RETRY_AFTER: &str = "retry-after-ms";
 
 const fn code_of_error(value: ErrorValue) -> Code {
     match value {
-        ErrorValue::InvalidRequest | ErrorValue::UnsupportedAudio | ErrorValue::UnknownRequest => Code::InvalidArgument,
+        ErrorValue::InvalidRequest | ErrorValue::UnsupportedAudio | ErrorValue::UnknownRequest => {
+            Code::InvalidArgument
+        }
         ErrorValue::InvalidToken => Code::Unauthenticated,
         ErrorValue::TenantMismatch => Code::PermissionDenied,
         ErrorValue::ProjectNotFound => Code::NotFound,

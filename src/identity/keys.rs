@@ -98,22 +98,22 @@ pub(super) fn encoding_key(pem: &SecretString) -> Result<EncodingKey, Error> {
 pub(crate) mod memory {
     //! Keys in memory, with the store's promises.
 
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Mutex, MutexGuard};
 
     use super::{DateTime, KeyStore, SigningKey, StoreFault, Utc, async_trait};
 
+    /// Keys, each with the end of its publication once it is retired.
+    type Kept = Vec<(SigningKey, Option<DateTime<Utc>>)>;
+
     #[derive(Default)]
     pub(crate) struct MemoryKeys {
-        keys: Mutex<Vec<(SigningKey, Option<DateTime<Utc>>)>>,
+        keys: Mutex<Kept>,
         pub(crate) down: AtomicBool,
     }
 
     impl MemoryKeys {
-        fn up(
-            &self,
-        ) -> Result<std::sync::MutexGuard<'_, Vec<(SigningKey, Option<DateTime<Utc>>)>>, StoreFault>
-        {
+        fn up(&self) -> Result<MutexGuard<'_, Kept>, StoreFault> {
             if self.down.load(Ordering::SeqCst) {
                 return Err(StoreFault("it is down".to_owned()));
             }

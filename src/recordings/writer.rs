@@ -13,7 +13,7 @@ use std::time::Duration;
 use callwright_actors::ports::{RecordingFault, SavedRecording};
 use callwright_domain::audio::{AudioFormat, wav};
 
-use super::{FileState, Order};
+use super::{Backlog, FileState, Order};
 
 /// How often files are looked at when nothing comes; a file whose last note was lost waits as long to be closed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ struct Open {
 }
 
 /// Writes until `stop` is set and nothing is queued, then closes what is open.
-pub(super) fn run(queue: &Receiver<Order>, stop: &AtomicBool) {
+pub(super) fn run(queue: &Receiver<Order>, stop: &AtomicBool, backlog: &Backlog) {
     let mut files: HashMap<u64, Open> = HashMap::new();
     loop {
         match queue.recv_timeout(LOOK_INTERVAL) {
@@ -38,6 +38,7 @@ pub(super) fn run(queue: &Receiver<Order>, stop: &AtomicBool) {
                 files.insert(file.number, Open::create(file, path, info.format));
             }
             Ok(Order::Write { file, audio }) => {
+                backlog.give_back(audio.len());
                 if let Some(open) = files.get_mut(&file.number) {
                     open.write(&audio);
                     close_if_complete(&mut files, file.number);
@@ -55,7 +56,11 @@ pub(super) fn run(queue: &Receiver<Order>, stop: &AtomicBool) {
 }
 
 fn close_complete(files: &mut HashMap<u64, Open>) {
-    let complete: Vec<u64> = files.iter().filter(|(_, open)| open.is_complete()).map(|(number, _)| *number).collect();
+    let complete: Vec<u64> = files
+        .iter()
+        .filter(|(_, open)| open.is_complete())
+        .map(|(number, _)| *number)
+        .collect();
     for number in complete {
         if let Some(open) = files.remove(&number) {
             open.close();
@@ -73,7 +78,14 @@ fn close_if_complete(files: &mut HashMap<u64, Open>, number: u64) {
 
 impl Open {
     fn create(state: Arc<FileState>, path: PathBuf, format: AudioFormat) -> Self {
-        let mut open = Self { state, file: None, path, format, written: 0, taken: 0 };
+        let mut open = Self {
+            state,
+            file: None,
+            path,
+            format,
+            written: 0,
+            taken: 0,
+        };
         match open.open_file() {
             Ok(file) => open.file = Some(file),
             Err(fault) => open.fail(&fault),
@@ -95,8 +107,13 @@ impl Open {
         let Some(file) = &self.file else { return };
         let at = wav::header_bytes(self.format.encoding) as u64 + self.written;
         let total = self.written + audio.len() as u64;
-        let written = match u32::try_from(total).ok().filter(|total| *total <= wav::LARGEST_DATA) {
-            None => Err(io::Error::other("it reached the largest size of a WAV file")),
+        let written = match u32::try_from(total)
+            .ok()
+            .filter(|total| *total <= wav::LARGEST_DATA)
+        {
+            None => Err(io::Error::other(
+                "it reached the largest size of a WAV file",
+            )),
             // Audio before head: a head never promises what is not there.
             Some(length) => file
                 .write_all_at(audio, at)
@@ -108,6 +125,17 @@ impl Open {
         }
     }
 
+    /// A chunk of a WAV file has an even length; the head does not count the byte that makes it so.
+    fn pad(&mut self) {
+        let end = wav::header_bytes(self.format.encoding) as u64 + self.written;
+        if self.written % 2 == 1
+            && let Some(file) = &self.file
+            && let Err(fault) = file.write_all_at(&[0], end)
+        {
+            self.fail(&fault);
+        }
+    }
+
     fn fail(&mut self, fault: &io::Error) {
         tracing::error!(path = %self.path.display(), %fault, "a recording failed");
         let _ = self.state.failed.set(fault.to_string());
@@ -115,15 +143,25 @@ impl Open {
     }
 
     fn is_complete(&self) -> bool {
-        self.state.closed.load(Ordering::Acquire) && self.taken >= self.state.sent.load(Ordering::Acquire)
+        self.state.closed.load(Ordering::Acquire)
+            && self.taken >= self.state.sent.load(Ordering::Acquire)
     }
 
     /// Not synced: what was written survives the process, and waiting for the disk here would hold up every other call.
-    fn close(self) {
-        let done = self.state.done.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn close(mut self) {
+        self.pad();
+        let done = self
+            .state
+            .done
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(done) = done {
             done(match self.state.failed.get() {
-                None => Ok(SavedRecording { path: self.path.clone(), audio_bytes: self.written }),
+                None => Ok(SavedRecording {
+                    path: self.path.clone(),
+                    audio_bytes: self.written,
+                }),
                 Some(reason) => Err(RecordingFault::Failed(reason.clone())),
             });
         }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Datelike, Days, Utc};
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
 };
 
 use super::Fault;
@@ -29,7 +29,10 @@ pub(super) fn server_files(folder: &Path) -> (PathBuf, PathBuf) {
 ///
 /// Clients trust the authority, so that a new certificate at each start changes nothing for them and never runs out.
 pub(super) fn prepare(folder: &Path, names: &[String]) -> Result<(), Fault> {
-    fs::create_dir_all(folder).map_err(|source| Fault::File { path: folder.to_owned(), source })?;
+    fs::create_dir_all(folder).map_err(|source| Fault::File {
+        path: folder.to_owned(),
+        source,
+    })?;
     let (authority, authority_key) = (folder.join("ca.pem"), folder.join("ca-key.pem"));
     let now = Utc::now();
     if !authority.exists() {
@@ -38,7 +41,9 @@ pub(super) fn prepare(folder: &Path, names: &[String]) -> Result<(), Fault> {
     let issuer = read_authority(&authority, &authority_key)?;
     let (certificate, key) = server_files(folder);
     let pair = KeyPair::generate().map_err(making)?;
-    let signed = server_params(names, now)?.signed_by(&pair, &issuer).map_err(making)?;
+    let signed = server_params(names, now)?
+        .signed_by(&pair, &issuer)
+        .map_err(making)?;
     write(&key, pair.serialize_pem().as_bytes(), PRIVATE)?;
     write(&certificate, signed.pem().as_bytes(), PUBLIC)
 }
@@ -47,7 +52,11 @@ fn make_authority(certificate: &Path, key: &Path, now: DateTime<Utc>) -> Result<
     let pair = KeyPair::generate().map_err(making)?;
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
     let name = format!("Callwright authority of {}", machine());
     params.distinguished_name.push(DnType::CommonName, name);
     last(&mut params, now, AUTHORITY_DAYS);
@@ -60,21 +69,36 @@ fn make_authority(certificate: &Path, key: &Path, now: DateTime<Utc>) -> Result<
 }
 
 fn read_authority(certificate: &Path, key: &Path) -> Result<Issuer<'static, KeyPair>, Fault> {
-    let read = |path: &Path| fs::read_to_string(path).map_err(|source| Fault::File { path: path.to_owned(), source });
-    let content = |path: &Path, fault: rcgen::Error| Fault::Content { path: path.to_owned(), reason: fault.to_string() };
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|source| Fault::File {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    let content = |path: &Path, fault: rcgen::Error| Fault::Content {
+        path: path.to_owned(),
+        reason: fault.to_string(),
+    };
     let pair = KeyPair::from_pem(&read(key)?).map_err(|fault| content(key, fault))?;
     Issuer::from_ca_cert_pem(&read(certificate)?, pair).map_err(|fault| content(certificate, fault))
 }
 
 fn server_params(names: &[String], now: DateTime<Utc>) -> Result<CertificateParams, Fault> {
-    let mut all = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), machine()];
+    let mut all = vec![
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+        "::1".to_owned(),
+        machine(),
+    ];
     for name in names {
         if !all.contains(name) {
             all.push(name.clone());
         }
     }
     let mut params = CertificateParams::new(all).map_err(making)?;
-    params.distinguished_name.push(DnType::CommonName, machine());
+    params
+        .distinguished_name
+        .push(DnType::CommonName, machine());
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
@@ -86,7 +110,11 @@ fn last(params: &mut CertificateParams, now: DateTime<Utc>, days: u64) {
     let day = |date: Option<DateTime<Utc>>| {
         let date = date.unwrap_or(now);
         // Months and days of a calendar fit a byte.
-        date_time_ymd(date.year(), u8::try_from(date.month()).unwrap_or(1), u8::try_from(date.day()).unwrap_or(1))
+        date_time_ymd(
+            date.year(),
+            u8::try_from(date.month()).unwrap_or(1),
+            u8::try_from(date.day()).unwrap_or(1),
+        )
     };
     params.not_before = day(now.checked_sub_days(Days::new(SKEW_DAYS)));
     params.not_after = day(now.checked_add_days(Days::new(days)));
@@ -94,8 +122,13 @@ fn last(params: &mut CertificateParams, now: DateTime<Utc>, days: u64) {
 
 /// This machine's name, or `localhost` where it cannot be a DNS name.
 fn machine() -> String {
-    let name = gethostname::gethostname().to_string_lossy().to_ascii_lowercase();
-    let fit = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'));
+    let name = gethostname::gethostname()
+        .to_string_lossy()
+        .to_ascii_lowercase();
+    let fit = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'));
     if fit { name } else { "localhost".to_owned() }
 }
 
@@ -110,10 +143,18 @@ const PUBLIC: u32 = 0o644;
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), Fault> {
     let beside = path.with_extension("new");
     let written = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(mode)
+            .open(&beside)?;
         file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&beside, path)
     };
-    written().map_err(|source| Fault::File { path: path.to_owned(), source })
+    written().map_err(|source| Fault::File {
+        path: path.to_owned(),
+        source,
+    })
 }

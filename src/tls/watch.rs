@@ -43,7 +43,11 @@ pub(super) async fn watch(certificates: &Arc<Certificates>, interval: Duration) 
 type Content = (Vec<u8>, Vec<u8>);
 
 /// Gives what is in the files now, and the certificate if that is something new.
-fn look(source: &Source, before: Option<Content>, renew: bool) -> (Option<Content>, Option<Result<CertifiedKey, Fault>>) {
+fn look(
+    source: &Source,
+    before: Option<Content>,
+    renew: bool,
+) -> (Option<Content>, Option<Result<CertifiedKey, Fault>>) {
     if renew
         && let Source::Authority { folder, names } = source
         && let Err(fault) = authority::prepare(folder, names)

@@ -1,4 +1,12 @@
-//! The service against the real parts: databases, TLS and HTTP on ports of its own.
+//! The service as a whole, against the real parts, and the house it stands in.
+//!
+//! `cfg(test)` always holds here; written out, it lets clippy know that helpers too may unwrap.
 
+#[cfg(test)]
+mod command_line;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod identity;
 #[cfg(test)]
 mod store;

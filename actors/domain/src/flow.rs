@@ -14,7 +14,7 @@ mod tests;
 
 pub use definition::{Definition, DefinitionFault, FaultPolicy, NodeDefinition};
 pub use node::{AudioBlock, Emitter, Node, NodeFault, Playback};
-pub use plan::{Parameters, Plan, PlanNode, PlanFaults};
+pub use plan::{Parameters, Plan, PlanFaults, PlanNode};
 pub use run::{Flow, NodeStatus, Output};
 pub use schema::{Hears, NodeCatalog, NodeSchema, SettingKind, SettingSpec, Settings};
 

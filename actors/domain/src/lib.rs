@@ -10,4 +10,6 @@ pub mod flow;
 pub mod identity;
 pub mod level;
 pub mod protocol;
+#[cfg(test)]
+mod sound;
 pub mod voice_activity;

@@ -33,7 +33,10 @@ pub fn accepted(request: &str) -> String {
 #[must_use]
 pub fn refused(request: &str, refusal: &Refusal) -> String {
     let mut response = Map::new();
-    response.insert("MessageName".to_owned(), format!("{request}Response").into());
+    response.insert(
+        "MessageName".to_owned(),
+        format!("{request}Response").into(),
+    );
     response.insert("operation-result".to_owned(), refusal.value.as_str().into());
     response.insert("error-message".to_owned(), refusal.message.as_str().into());
     if let Some(wait) = refusal.retry_after_msec {

@@ -1,6 +1,8 @@
 //! Sounds for tests: tones, noises, and speech at any rate and level.
 
+use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
+use std::sync::Mutex;
 
 use crate::audio::{Encoding, SampleRate};
 
@@ -30,30 +32,41 @@ pub(crate) fn quantized(samples: &[f64]) -> Vec<i16> {
 
 /// The speech of voice `index`, its own leading and trailing silence cut off, at `hertz`.
 pub(crate) fn speech(index: usize, hertz: u32) -> Vec<f64> {
+    // Every test wants the same few, and making one costs as much as the test.
+    static MADE: Mutex<BTreeMap<(usize, u32), Vec<f64>>> = Mutex::new(BTreeMap::new());
+    MADE.lock()
+        .unwrap()
+        .entry((index, hertz))
+        .or_insert_with(|| make_speech(index, hertz))
+        .clone()
+}
+
+fn make_speech(index: usize, hertz: u32) -> Vec<f64> {
     let mut samples = Vec::new();
     Encoding::Ulaw.decode(VOICES[index].1, &mut samples);
     let samples: Vec<_> = samples
         .iter()
         .map(|sample| f64::from(*sample) / 32_768.0)
         .collect();
-    resampled(trimmed(&samples), VOICE_RATE, f64::from(hertz))
+    let samples = resampled(&samples, VOICE_RATE, f64::from(hertz));
+    trimmed(&samples, hertz as usize / 100).to_vec()
 }
 
 /// From the first to the last piece of 10 ms that is within 30 dB of the loudest.
-fn trimmed(samples: &[f64]) -> &[f64] {
+fn trimmed(samples: &[f64], piece: usize) -> &[f64] {
     let powers: Vec<_> = samples
-        .chunks(160)
-        .map(|piece| piece.iter().map(|s| s * s).sum::<f64>())
+        .chunks(piece)
+        .map(|samples| samples.iter().map(|sample| sample * sample).sum::<f64>())
         .collect();
     let least = powers.iter().copied().fold(0.0, f64::max) / 1_000.0;
     let first = powers.iter().position(|power| *power > least).unwrap();
     let last = powers.iter().rposition(|power| *power > least).unwrap();
-    &samples[first * 160..((last + 1) * 160).min(samples.len())]
+    &samples[first * piece..((last + 1) * piece).min(samples.len())]
 }
 
 /// `samples` at another rate, through a windowed sinc. With a false `from` it is played faster or slower.
 pub(crate) fn resampled(samples: &[f64], from: f64, to: f64) -> Vec<f64> {
-    const REACH: f64 = 24.0;
+    const REACH: f64 = 16.0;
     let cutoff = (to / from).min(1.0) * 0.95;
     let kernel = |distance: f64| {
         let x = PI * distance * cutoff;

@@ -23,14 +23,25 @@ pub(super) struct DtmfNode {
 impl DtmfNode {
     pub(super) fn new(context: NodeContext) -> Self {
         let rate = context.format.rate;
-        let detectors = (0..context.format.channels).map(|_| Detector::new(rate)).collect();
-        Self { rate, detectors, tones: Vec::new() }
+        let detectors = (0..context.format.channels)
+            .map(|_| Detector::new(rate))
+            .collect();
+        Self {
+            rate,
+            detectors,
+            tones: Vec::new(),
+        }
     }
 
     fn say(&mut self, channel: u8, out: &mut Emitter) {
         for tone in self.tones.drain(..) {
-            let (start, end) = (self.rate.msec_of(tone.start_frame), self.rate.msec_of(tone.end_frame));
-            let event = Event::new(names::DTMF).on_channel(channel).spanning(start, end);
+            let (start, end) = (
+                self.rate.msec_of(tone.start_frame),
+                self.rate.msec_of(tone.end_frame),
+            );
+            let event = Event::new(names::DTMF)
+                .on_channel(channel)
+                .spanning(start, end);
             out.event(event.with("Digit", tone.digit.to_string()));
         }
     }

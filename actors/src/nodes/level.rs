@@ -15,7 +15,10 @@ pub(super) const SCHEMA: NodeSchema = NodeSchema {
     hears: Hears::Samples,
     settings: &[SettingSpec {
         name: "interval-ms",
-        kind: SettingKind::Integer { least: 20, most: 60_000 },
+        kind: SettingKind::Integer {
+            least: 20,
+            most: 60_000,
+        },
         default: "1000",
         help: "Length of the stretch that one reading covers, in milliseconds of audio.",
     }],
@@ -30,13 +33,22 @@ pub(super) struct LevelNode {
 impl LevelNode {
     pub(super) fn new(context: NodeContext) -> Self {
         let (rate, interval) = (context.format.rate, context.settings.count("interval-ms"));
-        let meters = (0..context.format.channels).map(|_| Meter::new(rate, interval)).collect();
-        Self { rate, meters, readings: Vec::new() }
+        let meters = (0..context.format.channels)
+            .map(|_| Meter::new(rate, interval))
+            .collect();
+        Self {
+            rate,
+            meters,
+            readings: Vec::new(),
+        }
     }
 
     fn say(&mut self, channel: u8, out: &mut Emitter) {
         for reading in self.readings.drain(..) {
-            let (start, end) = (self.rate.msec_of(reading.start_frame), self.rate.msec_of(reading.end_frame));
+            let (start, end) = (
+                self.rate.msec_of(reading.start_frame),
+                self.rate.msec_of(reading.end_frame),
+            );
             let event = Event::new(names::LEVEL)
                 .on_channel(channel)
                 .spanning(start, end)

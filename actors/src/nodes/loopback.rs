@@ -1,7 +1,8 @@
 //! `loopback`: sends one channel of the call back as server audio, so that an integrator can hear both directions work.
 
 use callwright_domain::flow::{
-    AudioBlock, Emitter, Hears, Node, NodeFault, NodeSchema, Playback, SettingKind, SettingSpec, Settings,
+    AudioBlock, Emitter, Hears, Node, NodeFault, NodeSchema, Playback, SettingKind, SettingSpec,
+    Settings,
 };
 
 use super::NodeContext;
@@ -24,7 +25,9 @@ pub(super) struct Loopback {
 
 impl Loopback {
     pub(super) fn new(context: NodeContext) -> Self {
-        Self { channel: channel(&context.settings) }
+        Self {
+            channel: channel(&context.settings),
+        }
     }
 }
 
@@ -38,7 +41,9 @@ impl Node for Loopback {
             .channels
             .get(self.channel)
             .ok_or_else(|| NodeFault(format!("the call has no channel {}", self.channel)))?;
-        out.playback(Playback { samples: samples.as_slice().into() });
+        out.playback(Playback {
+            samples: samples.as_slice().into(),
+        });
         Ok(())
     }
 

@@ -55,7 +55,8 @@ impl Recorder {
             Err(fault) => (None, Some(fault)),
         };
         Self {
-            gather_bytes: usize::try_from(gather_frames).unwrap_or(0) * context.format.frame_bytes(),
+            gather_bytes: usize::try_from(gather_frames).unwrap_or(0)
+                * context.format.frame_bytes(),
             context,
             sink,
             broken,
@@ -74,14 +75,20 @@ impl Recorder {
         let audio = self.after_gap();
         let start_frame = self.position;
         self.position += frames;
-        let sink = self.sink.as_mut().ok_or_else(|| fault(self.broken.as_ref()))?;
+        let sink = self
+            .sink
+            .as_mut()
+            .ok_or_else(|| fault(self.broken.as_ref()))?;
         match sink.write(audio) {
             Ok(()) => {
                 self.close_gap(out);
                 Ok(())
             }
             Err(RecordingFault::Full) => {
-                let gap = self.gap.get_or_insert(Gap { start_frame, frames: 0 });
+                let gap = self.gap.get_or_insert(Gap {
+                    start_frame,
+                    frames: 0,
+                });
                 gap.frames += frames;
                 if gap.frames > self.context.format.rate.frames_in(LONGEST_GAP_MSEC) {
                     return Err(fault(Some(&RecordingFault::Full)));
@@ -111,7 +118,10 @@ impl Recorder {
     fn close_gap(&mut self, out: &mut Emitter) {
         let Some(gap) = self.gap.take() else { return };
         let rate = self.context.format.rate;
-        let (start, end) = (rate.msec_of(gap.start_frame), rate.msec_of(gap.start_frame + gap.frames));
+        let (start, end) = (
+            rate.msec_of(gap.start_frame),
+            rate.msec_of(gap.start_frame + gap.frames),
+        );
         let event = Event::new(names::AUDIO_DISCARDED)
             .spanning(start, end)
             .with("LengthMsec", end - start)
@@ -122,7 +132,9 @@ impl Recorder {
 
     fn saved(&self, saved: &SavedRecording) -> Event {
         let format = self.context.format;
-        let length = format.rate.msec_of(saved.audio_bytes / format.frame_bytes().max(1) as u64);
+        let length = format
+            .rate
+            .msec_of(saved.audio_bytes / format.frame_bytes().max(1) as u64);
         Event::new(names::RECORDING_SAVED)
             .spanning(0, length)
             .with("Path", saved.path.display().to_string())
@@ -139,25 +151,37 @@ fn fault(cause: Option<&RecordingFault>) -> NodeFault {
 impl Node for Recorder {
     fn audio(&mut self, audio: &AudioBlock<'_>, out: &mut Emitter) -> Result<(), NodeFault> {
         self.gathered.extend_from_slice(audio.bytes);
-        if self.gathered.len() >= self.gather_bytes { self.write(out) } else { Ok(()) }
+        if self.gathered.len() >= self.gather_bytes {
+            self.write(out)
+        } else {
+            Ok(())
+        }
     }
 
     fn signal(&mut self, result: Box<dyn Any + Send>, out: &mut Emitter) -> Result<(), NodeFault> {
         self.saving = false;
-        match result.downcast::<Result<SavedRecording, RecordingFault>>().map(|result| *result) {
+        match result
+            .downcast::<Result<SavedRecording, RecordingFault>>()
+            .map(|result| *result)
+        {
             Ok(Ok(saved)) => {
                 out.event(self.saved(&saved));
                 Ok(())
             }
             Ok(Err(failed)) => Err(fault(Some(&failed))),
-            Err(_) => Err(NodeFault("an answer came that the recorder did not ask for".to_owned())),
+            Err(_) => Err(NodeFault(
+                "an answer came that the recorder did not ask for".to_owned(),
+            )),
         }
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), NodeFault> {
         self.write(out)?;
         self.close_gap(out);
-        let sink = self.sink.take().ok_or_else(|| fault(self.broken.as_ref()))?;
+        let sink = self
+            .sink
+            .take()
+            .ok_or_else(|| fault(self.broken.as_ref()))?;
         let signals = self.context.signals.clone();
         self.saving = true;
         sink.finish(Box::new(move |result| signals.send(result)));
@@ -169,6 +193,10 @@ impl Node for Recorder {
     }
 
     fn doing(&self) -> &'static str {
-        if self.sink.is_some() { "recording" } else { "not recording" }
+        if self.sink.is_some() {
+            "recording"
+        } else {
+            "not recording"
+        }
     }
 }

@@ -16,37 +16,55 @@ pub(super) const SCHEMA: NodeSchema = NodeSchema {
     settings: &[
         SettingSpec {
             name: "sensitivity",
-            kind: SettingKind::Number { least: 0.0, most: 1.0 },
+            kind: SettingKind::Number {
+                least: 0.0,
+                most: 1.0,
+            },
             default: "0.5",
             help: "Higher takes quieter and less certain sounds for speech.",
         },
         SettingSpec {
             name: "pre-speech-ms",
-            kind: SettingKind::Integer { least: 0, most: 2_000 },
+            kind: SettingKind::Integer {
+                least: 0,
+                most: 2_000,
+            },
             default: "200",
             help: "Audio before the speech that belongs to the utterance: `Data.AudioStartMsec`.",
         },
         SettingSpec {
             name: "post-speech-ms",
-            kind: SettingKind::Integer { least: 0, most: 2_000 },
+            kind: SettingKind::Integer {
+                least: 0,
+                most: 2_000,
+            },
             default: "200",
             help: "Audio after the speech that belongs to the utterance: `Data.AudioEndMsec`.",
         },
         SettingSpec {
             name: "speech-trigger-ms",
-            kind: SettingKind::Integer { least: 16, most: 1_000 },
+            kind: SettingKind::Integer {
+                least: 16,
+                most: 1_000,
+            },
             default: "64",
             help: "How much speech begins an utterance.",
         },
         SettingSpec {
             name: "silence-trigger-ms",
-            kind: SettingKind::Integer { least: 64, most: 10_000 },
+            kind: SettingKind::Integer {
+                least: 64,
+                most: 10_000,
+            },
             default: "500",
             help: "How much silence ends an utterance.",
         },
         SettingSpec {
             name: "maximum-speech-ms",
-            kind: SettingKind::Integer { least: 0, most: 3_600_000 },
+            kind: SettingKind::Integer {
+                least: 0,
+                most: 3_600_000,
+            },
             default: "60000",
             help: "The longest utterance; a longer one is cut in two. 0 for no limit.",
         },
@@ -76,7 +94,12 @@ impl VoiceActivityNode {
             speaking: false,
         };
         let channels = (0..context.format.channels).map(channel).collect();
-        Self { context, channels, changes: Vec::new(), heard: 0 }
+        Self {
+            context,
+            channels,
+            changes: Vec::new(),
+            heard: 0,
+        }
     }
 
     fn rate(&self) -> SampleRate {
@@ -89,27 +112,40 @@ impl VoiceActivityNode {
                 channel.speaking = matches!(change, Change::Started { .. });
                 channel.utterance += u64::from(channel.speaking);
                 let utterance = channel.utterance;
-                out.event(self.describe(&change).on_channel(number).in_group(self.context.group_id(number, utterance)));
+                out.event(
+                    self.describe(&change)
+                        .on_channel(number)
+                        .in_group(self.context.group_id(number, utterance)),
+                );
             }
         }
     }
 
     fn describe(&self, change: &Change) -> Event {
         let rate = self.rate();
-        let padding = |name| self.context.settings.count(name);
+        let padding = |name| u64::from(self.context.settings.count(name));
         match *change {
             Change::Started { start_frame } => {
                 let start = rate.msec_of(start_frame);
-                Event::new(names::SPEECH_STARTED)
-                    .starting(start)
-                    .with("AudioStartMsec", start.saturating_sub(padding("pre-speech-ms")))
+                Event::new(names::SPEECH_STARTED).starting(start).with(
+                    "AudioStartMsec",
+                    start.saturating_sub(padding("pre-speech-ms")),
+                )
             }
-            Change::Ended { start_frame, end_frame, reason } => {
+            Change::Ended {
+                start_frame,
+                end_frame,
+                reason,
+            } => {
                 let (start, end) = (rate.msec_of(start_frame), rate.msec_of(end_frame));
-                let audio_end = (end + padding("post-speech-ms")).min(rate.msec_of(self.heard).max(end));
+                let audio_end =
+                    (end + padding("post-speech-ms")).min(rate.msec_of(self.heard).max(end));
                 Event::new(names::SPEECH_ENDED)
                     .spanning(start, end)
-                    .with("AudioStartMsec", start.saturating_sub(padding("pre-speech-ms")))
+                    .with(
+                        "AudioStartMsec",
+                        start.saturating_sub(padding("pre-speech-ms")),
+                    )
                     .with("AudioEndMsec", audio_end)
                     .with("Reason", reason_word(reason))
             }
@@ -166,6 +202,10 @@ impl Node for VoiceActivityNode {
     }
 
     fn doing(&self) -> &'static str {
-        if self.channels.iter().any(|channel| channel.speaking) { "hearing speech" } else { "hearing silence" }
+        if self.channels.iter().any(|channel| channel.speaking) {
+            "hearing speech"
+        } else {
+            "hearing silence"
+        }
     }
 }

@@ -27,7 +27,11 @@ impl Ending {
             .map(|status| status.id)
             .collect();
         let what = format!("not finished in time: {}", slow.join(", "));
-        if self.message.is_empty() { what } else { format!("{}; {what}", self.message) }
+        if self.message.is_empty() {
+            what
+        } else {
+            format!("{}; {what}", self.message)
+        }
     }
 }
 
@@ -86,7 +90,10 @@ impl Session {
             .spanning(start, start + length)
             .with("Bytes", bytes)
             .with("LengthMsec", length)
-            .with("Message", "the audio came after the session had begun to finish");
+            .with(
+                "Message",
+                "the audio came after the session had begun to finish",
+            );
         self.say(Arc::new(event), ctx);
     }
 }

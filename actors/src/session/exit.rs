@@ -35,7 +35,12 @@ pub(super) struct Exit {
 
 impl Exit {
     pub(super) fn new(outlet: Box<dyn Outlet>, listed: Listed) -> Self {
-        Self { outlet: Some(outlet), listed, began: Instant::now(), audio_msec: 0 }
+        Self {
+            outlet: Some(outlet),
+            listed,
+            began: Instant::now(),
+            audio_msec: 0,
+        }
     }
 
     pub(super) fn outlet(&mut self) -> Option<&mut (dyn Outlet + 'static)> {
@@ -51,7 +56,12 @@ impl Exit {
     }
 
     /// Ends the stream; the first call decides.
-    pub(super) fn close(&mut self, reason: EndReason, message: &str, cut_after: Option<Duration>) -> Option<Arc<Event>> {
+    pub(super) fn close(
+        &mut self,
+        reason: EndReason,
+        message: &str,
+        cut_after: Option<Duration>,
+    ) -> Option<Arc<Event>> {
         let outlet = self.outlet.take()?;
         let last_event = Arc::new(self.last_event(reason, message));
         tracing::info!(
@@ -79,7 +89,10 @@ impl Exit {
             .with("AudioMsec", self.audio_msec)
             .with("AudioBytes", live.audio_bytes.load(Ordering::Relaxed))
             .with("EventsSent", events)
-            .with("DurationMsec", u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+            .with(
+                "DurationMsec",
+                u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            );
         if !message.is_empty() {
             event = event.with("Message", message);
         }
@@ -89,7 +102,14 @@ impl Exit {
 
 impl Drop for Exit {
     fn drop(&mut self) {
-        if self.close(EndReason::InternalError, "the session failed inside the service", None).is_some() {
+        if self
+            .close(
+                EndReason::InternalError,
+                "the session failed inside the service",
+                None,
+            )
+            .is_some()
+        {
             tracing::error!(session = %self.listed.session.id, "a session was dropped before it ended");
         }
     }

@@ -62,7 +62,7 @@ pub struct NoticeDraining {
 #[rtype(result = "Vec<NodeStatus>")]
 pub struct DescribeNodes;
 
-/// Sends a copy of every event from now on; a watcher that does not keep up misses some.
+/// Sends a copy of every event from now on; a watcher that does not keep up is let go.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct WatchEvents {

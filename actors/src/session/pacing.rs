@@ -23,9 +23,18 @@ pub(super) struct Paced {
 
 impl Paced {
     /// `bytes_per_second` is that of the call's audio.
-    pub(super) fn new(inner: Pin<Box<dyn Stream<Item = Inbound> + Send>>, bytes_per_second: u64) -> Self {
-        let stretch = usize::try_from(bytes_per_second * STRETCH_MSEC / 1_000).unwrap_or(usize::MAX);
-        Self { inner, rest: Bytes::new(), stretch: stretch.max(1), taken: 0 }
+    pub(super) fn new(
+        inner: Pin<Box<dyn Stream<Item = Inbound> + Send>>,
+        bytes_per_second: u64,
+    ) -> Self {
+        let stretch =
+            usize::try_from(bytes_per_second * STRETCH_MSEC / 1_000).unwrap_or(usize::MAX);
+        Self {
+            inner,
+            rest: Bytes::new(),
+            stretch: stretch.max(1),
+            taken: 0,
+        }
     }
 
     fn cut(&mut self) -> Bytes {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, MessageResult, StreamHandler};
+use actix::{
+    Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, MessageResult,
+    StreamHandler,
+};
 use bytes::Bytes;
-use callwright_domain::audio::{AudioFormat, Encoding};
 use callwright_domain::audio::framer::Framer;
+use callwright_domain::audio::{AudioFormat, Encoding};
 use callwright_domain::event::{Event, names};
 use callwright_domain::flow::{Flow, Output, Parameters, Plan, Playback};
-use callwright_domain::protocol::{
-    self, EndReason, ErrorValue, Refusal, Request, client_event,
-};
+use callwright_domain::protocol::{self, EndReason, ErrorValue, Refusal, Request, client_event};
 use chrono::Utc;
 use futures_util::Stream;
 use tokio::sync::mpsc;
@@ -98,7 +99,15 @@ impl Session {
     }
 
     fn new(start: SessionStart, ctx: &mut Context<Self>) -> Self {
-        let SessionStart { admission, peer, inbound, outlet, limits, directory, registry } = start;
+        let SessionStart {
+            admission,
+            peer,
+            inbound,
+            outlet,
+            limits,
+            directory,
+            registry,
+        } = start;
         let id = Uuid::now_v7();
         let asked = admission.start;
         let live = LiveSession {
@@ -121,22 +130,33 @@ impl Session {
             let _ = outlet.give(Outgoing::Response(protocol::started(id)));
         }
         let (signals, results) = mpsc::channel(SIGNAL_QUEUE);
-        ctx.add_stream(futures_util::stream::unfold(results, |mut results| async move {
-            let signal: NodeSignal = results.recv().await?;
-            Some((signal, results))
-        }));
-        let nodes = admission.plan.nodes.iter().zip(&admission.settings).enumerate();
+        ctx.add_stream(futures_util::stream::unfold(
+            results,
+            |mut results| async move {
+                let signal: NodeSignal = results.recv().await?;
+                Some((signal, results))
+            },
+        ));
+        let nodes = admission
+            .plan
+            .nodes
+            .iter()
+            .zip(&admission.settings)
+            .enumerate();
         let nodes = nodes
             .map(|(index, (node, settings))| {
-                registry.build(node.schema.name, NodeContext {
-                    session: id,
-                    tenant: admission.tenant.clone(),
-                    node: node.id.clone(),
-                    format: asked.format,
-                    language: asked.language.clone(),
-                    settings: settings.clone(),
-                    signals: SignalSender::new(index, signals.clone()),
-                })
+                registry.build(
+                    node.schema.name,
+                    NodeContext {
+                        session: id,
+                        tenant: admission.tenant.clone(),
+                        node: node.id.clone(),
+                        format: asked.format,
+                        language: asked.language.clone(),
+                        settings: settings.clone(),
+                        signals: SignalSender::new(index, signals.clone()),
+                    },
+                )
             })
             .collect();
         let rate = asked.format.frame_bytes() as u64 * u64::from(asked.format.rate.hertz());
@@ -163,7 +183,8 @@ impl Session {
 
     fn audio(&mut self, bytes: Bytes, ctx: &mut Context<Self>) {
         let live = &self.exit.listed().session;
-        live.audio_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        live.audio_bytes
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if self.ending.is_some() {
             self.late_bytes += bytes.len() as u64;
             return;
@@ -178,7 +199,10 @@ impl Session {
         match Request::parse(content) {
             Err((name, refusal)) => self.answer(protocol::refused(&name, &refusal), ctx),
             Ok(Request::Start(_)) => {
-                let refusal = Refusal::new(ErrorValue::AlreadyStarted, "the session has started already");
+                let refusal = Refusal::new(
+                    ErrorValue::AlreadyStarted,
+                    "the session has started already",
+                );
                 self.answer(protocol::refused("Start", &refusal), ctx);
             }
             Ok(Request::Update(parameters)) => self.update(parameters, ctx),
@@ -206,7 +230,8 @@ impl Session {
                 self.answer(protocol::accepted("Update"), ctx);
             }
             Err(faults) => {
-                let refusal = Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}"));
+                let refusal =
+                    Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}"));
                 self.answer(protocol::refused("Update", &refusal), ctx);
             }
         }
@@ -233,7 +258,9 @@ impl Session {
             match output {
                 Output::Event(event) => self.say(event, ctx),
                 Output::Playback(playback) => self.play(&playback, ctx),
-                Output::Failed { node, message } => failure = Some(format!("node `{node}` failed: {message}")),
+                Output::Failed { node, message } => {
+                    failure = Some(format!("node `{node}` failed: {message}"))
+                }
             }
         }
         if let Some(message) = failure {
@@ -245,20 +272,24 @@ impl Session {
     pub(super) fn say(&mut self, event: Arc<Event>, ctx: &mut Context<Self>) {
         let event = self.tagged(event);
         self.show(&event);
-        self.exit.listed().session.events_sent.fetch_add(1, Ordering::Relaxed);
+        self.exit
+            .listed()
+            .session
+            .events_sent
+            .fetch_add(1, Ordering::Relaxed);
         self.give(Outgoing::Event(event.to_wire()), ctx);
     }
 
-    /// Shows watchers an event.
+    /// Shows watchers an event. One that has fallen behind is let go: its channel closes, and it can ask again.
     pub(super) fn show(&mut self, event: &Arc<Event>) {
-        self.watchers.retain(|watcher| match watcher.try_send(Arc::clone(event)) {
-            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => true,
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
-        });
+        self.watchers
+            .retain(|watcher| watcher.try_send(Arc::clone(event)).is_ok());
     }
 
     fn tagged(&self, event: Arc<Event>) -> Arc<Event> {
-        let tags = usize::try_from(event.channel).ok().and_then(|channel| self.channel_tags.get(channel));
+        let tags = usize::try_from(event.channel)
+            .ok()
+            .and_then(|channel| self.channel_tags.get(channel));
         match tags {
             Some(tags) if event.tags.is_empty() && !tags.is_empty() => {
                 let mut event = Arc::unwrap_or_clone(event);
@@ -280,10 +311,17 @@ impl Session {
     }
 
     fn give(&mut self, message: Outgoing, ctx: &mut Context<Self>) {
-        let given = self.exit.outlet().map_or(Err(OutletFault::Closed), |outlet| outlet.give(message));
+        let given = self
+            .exit
+            .outlet()
+            .map_or(Err(OutletFault::Closed), |outlet| outlet.give(message));
         match given {
             Ok(()) => {}
-            Err(OutletFault::Full) => self.end(EndReason::SlowReader, "the client does not read its events", ctx),
+            Err(OutletFault::Full) => self.end(
+                EndReason::SlowReader,
+                "the client does not read its events",
+                ctx,
+            ),
             // Whoever is gone is told by the inbound stream; nodes still finish their work for it.
             Err(OutletFault::Closed) => {}
         }
@@ -291,7 +329,9 @@ impl Session {
 
     fn fault(&mut self, fault: InboundFault, ctx: &mut Context<Self>) {
         match fault {
-            InboundFault::TooLarge(message) => self.finish(EndReason::MessageTooLarge, &message, ctx),
+            InboundFault::TooLarge(message) => {
+                self.finish(EndReason::MessageTooLarge, &message, ctx)
+            }
             InboundFault::Protocol(message) => self.finish(EndReason::ProtocolError, &message, ctx),
             InboundFault::Lost(message) => self.finish(EndReason::ClientGone, &message, ctx),
         }
@@ -311,7 +351,10 @@ impl Session {
         if let Some(ending) = self.ending.take() {
             self.end(ending.reason, &ending.unfinished(&self.flow), ctx);
         } else if now >= self.began + self.limits.duration {
-            let message = format!("the session reached its maximum of {} s", self.limits.duration.as_secs());
+            let message = format!(
+                "the session reached its maximum of {} s",
+                self.limits.duration.as_secs()
+            );
             self.finish(EndReason::MaximumDuration, &message, ctx);
             self.watch_deadlines(ctx);
         } else {
@@ -324,8 +367,12 @@ impl Session {
 
 fn external_id(properties: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
     const LONGEST: usize = 256;
-    let (_, value) = properties.iter().find(|(key, _)| protocol::fold_key(key) == "externalid")?;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let (_, value) = properties
+        .iter()
+        .find(|(key, _)| protocol::fold_key(key) == "externalid")?;
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     Some(text.chars().take(LONGEST).collect())
 }
 
@@ -359,7 +406,11 @@ impl StreamHandler<Inbound> for Session {
     /// A half-close finalizes. A reset looks the same from here; then nobody hears the rest.
     fn finished(&mut self, ctx: &mut Self::Context) {
         let gone = self.exit.outlet().is_none_or(|outlet| outlet.is_closed());
-        let reason = if gone { EndReason::ClientGone } else { EndReason::HalfClosed };
+        let reason = if gone {
+            EndReason::ClientGone
+        } else {
+            EndReason::HalfClosed
+        };
         self.finish(reason, "", ctx);
     }
 }

@@ -110,7 +110,11 @@ pub trait Node: Send {
     ///
     /// # Errors
     /// A [`NodeFault`] is handled by the node's policy.
-    fn signal(&mut self, _result: Box<dyn Any + Send>, _out: &mut Emitter) -> Result<(), NodeFault> {
+    fn signal(
+        &mut self,
+        _result: Box<dyn Any + Send>,
+        _out: &mut Emitter,
+    ) -> Result<(), NodeFault> {
         Ok(())
     }
 

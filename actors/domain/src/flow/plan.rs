@@ -62,7 +62,10 @@ impl Plan {
         check_parameters(definition, &mut faults);
         let definitions = with_ends(&definition.nodes);
         if definitions.len() > NODE_LIMIT {
-            faults.push(format!("{} nodes; a project has at most {NODE_LIMIT}", definitions.len()));
+            faults.push(format!(
+                "{} nodes; a project has at most {NODE_LIMIT}",
+                definitions.len()
+            ));
             return Err(PlanFaults(faults));
         }
         let mut nodes = plan_nodes(&definitions, catalog, &mut faults);
@@ -79,7 +82,11 @@ impl Plan {
         {
             faults.extend(more.0);
         }
-        if faults.is_empty() { Ok(plan) } else { Err(PlanFaults(faults)) }
+        if faults.is_empty() {
+            Ok(plan)
+        } else {
+            Err(PlanFaults(faults))
+        }
     }
 
     /// The settings of every node, in the order of `nodes`, with `overrides` in place of parameter defaults.
@@ -94,10 +101,17 @@ impl Plan {
             let given = fill_in(&node.written, &values, &node.id, &mut faults);
             match Settings::check(node.schema.settings, &given) {
                 Ok(settings) => all.push(settings),
-                Err(more) => faults.extend(more.into_iter().map(|fault| format!("node `{}`: {fault}", node.id))),
+                Err(more) => faults.extend(
+                    more.into_iter()
+                        .map(|fault| format!("node `{}`: {fault}", node.id)),
+                ),
             }
         }
-        if faults.is_empty() { Ok(all) } else { Err(PlanFaults(faults)) }
+        if faults.is_empty() {
+            Ok(all)
+        } else {
+            Err(PlanFaults(faults))
+        }
     }
 
     /// The most demanding form of call audio that any node hears.
@@ -113,9 +127,17 @@ impl Plan {
         }
     }
 
-    fn parameter_values(&self, overrides: &Parameters, faults: &mut Vec<String>) -> BTreeMap<String, Value> {
+    fn parameter_values(
+        &self,
+        overrides: &Parameters,
+        faults: &mut Vec<String>,
+    ) -> BTreeMap<String, Value> {
         let mut values: BTreeMap<_, _> = self.parameters.clone();
-        let names: HashMap<_, _> = self.parameters.keys().map(|name| (fold_key(name), name)).collect();
+        let names: HashMap<_, _> = self
+            .parameters
+            .keys()
+            .map(|name| (fold_key(name), name))
+            .collect();
         for (name, value) in overrides {
             match names.get(&fold_key(name)) {
                 Some(known) => drop(values.insert((*known).clone(), value.clone())),
@@ -127,10 +149,17 @@ impl Plan {
 
     fn unknown_parameter(&self, name: &str) -> String {
         if self.parameters.is_empty() {
-            return format!("`{name}` is no parameter: project `{}` has none", self.project);
+            return format!(
+                "`{name}` is no parameter: project `{}` has none",
+                self.project
+            );
         }
         let known: Vec<_> = self.parameters.keys().map(String::as_str).collect();
-        format!("`{name}` is no parameter of project `{}`, which has {}", self.project, known.join(", "))
+        format!(
+            "`{name}` is no parameter of project `{}`, which has {}",
+            self.project,
+            known.join(", ")
+        )
     }
 }
 
@@ -150,12 +179,20 @@ fn check_parameters(definition: &Definition, faults: &mut Vec<String>) {
     for (name, value) in &definition.parameters {
         check_name("a parameter", name, faults);
         if let Some(other) = folded.insert(fold_key(name), name) {
-            faults.push(format!("parameters `{other}` and `{name}` differ only in case, `-` or `_`"));
+            faults.push(format!(
+                "parameters `{other}` and `{name}` differ only in case, `-` or `_`"
+            ));
         }
         if value.is_object() || value.is_array() || value.is_null() {
-            faults.push(format!("parameter `{name}` must be a number, a text, true or false"));
+            faults.push(format!(
+                "parameter `{name}` must be a number, a text, true or false"
+            ));
         }
-        let used = |node: &NodeDefinition| node.settings.values().any(|value| reference(value) == Some(name));
+        let used = |node: &NodeDefinition| {
+            node.settings
+                .values()
+                .any(|value| reference(value) == Some(name))
+        };
         if !definition.nodes.iter().any(used) {
             faults.push(format!("parameter `{name}` is used by no node"));
         }
@@ -177,27 +214,47 @@ fn with_ends(nodes: &[NodeDefinition]) -> Vec<NodeDefinition> {
     all
 }
 
-fn plan_nodes(definitions: &[NodeDefinition], catalog: &dyn NodeCatalog, faults: &mut Vec<String>) -> Vec<PlanNode> {
+fn plan_nodes(
+    definitions: &[NodeDefinition],
+    catalog: &dyn NodeCatalog,
+    faults: &mut Vec<String>,
+) -> Vec<PlanNode> {
     let mut nodes: Vec<PlanNode> = Vec::new();
     for definition in definitions {
         check_name("a node", &definition.id, faults);
         if nodes.iter().any(|node| node.id == definition.id) {
             faults.push(format!("two nodes are named `{}`", definition.id));
         }
-        if is_end(&definition.kind) && nodes.iter().any(|node| node.schema.name == definition.kind) {
-            faults.push(format!("node `{}`: a project has one `{}`", definition.id, definition.kind));
-        }
-        let schema = catalog.schema(&definition.kind).copied().unwrap_or_else(|| {
+        if is_end(&definition.kind) && nodes.iter().any(|node| node.schema.name == definition.kind)
+        {
             faults.push(format!(
-                "node `{}` is of type `{}`, which does not exist; there are {}",
-                definition.id,
-                definition.kind,
-                catalog.names().join(", ")
+                "node `{}`: a project has one `{}`",
+                definition.id, definition.kind
             ));
-            // A stand-in without settings, so that the wires are still checked; the plan is refused.
-            NodeSchema { name: "", help: "", hears: Hears::Nothing, settings: &[] }
-        });
-        let written = if schema.name.is_empty() { Map::new() } else { definition.settings.clone() };
+        }
+        let schema = catalog
+            .schema(&definition.kind)
+            .copied()
+            .unwrap_or_else(|| {
+                faults.push(format!(
+                    "node `{}` is of type `{}`, which does not exist; there are {}",
+                    definition.id,
+                    definition.kind,
+                    catalog.names().join(", ")
+                ));
+                // A stand-in without settings, so that the wires are still checked; the plan is refused.
+                NodeSchema {
+                    name: "",
+                    help: "",
+                    hears: Hears::Nothing,
+                    settings: &[],
+                }
+            });
+        let written = if schema.name.is_empty() {
+            Map::new()
+        } else {
+            definition.settings.clone()
+        };
         nodes.push(PlanNode {
             id: definition.id.clone(),
             schema,
@@ -236,7 +293,9 @@ fn lay_wire(nodes: &mut [PlanNode], from: &str, to: &str, faults: &mut Vec<Strin
         }
         found
     };
-    let (Some(start), Some(end)) = (find(from), find(to)) else { return };
+    let (Some(start), Some(end)) = (find(from), find(to)) else {
+        return;
+    };
     if let Some(node) = nodes.get_mut(start)
         && !node.to.contains(&end)
     {
@@ -252,7 +311,9 @@ fn lay_wire(nodes: &mut [PlanNode], from: &str, to: &str, faults: &mut Vec<Strin
 /// Kahn's algorithm; what is left over is on a cycle or behind one.
 fn topological(nodes: &[PlanNode], faults: &mut Vec<String>) -> Vec<usize> {
     let mut waiting_for: Vec<usize> = nodes.iter().map(|node| node.from.len()).collect();
-    let mut order: Vec<usize> = (0..nodes.len()).filter(|&node| waiting_for.get(node) == Some(&0)).collect();
+    let mut order: Vec<usize> = (0..nodes.len())
+        .filter(|&node| waiting_for.get(node) == Some(&0))
+        .collect();
     let mut next = 0;
     while let Some(&done) = order.get(next) {
         next += 1;
@@ -267,7 +328,10 @@ fn topological(nodes: &[PlanNode], faults: &mut Vec<String>) -> Vec<usize> {
     }
     if order.len() < nodes.len() {
         let stuck: Vec<_> = on_cycles(nodes, &order);
-        faults.push(format!("the wires run in a cycle through {}", stuck.join(", ")));
+        faults.push(format!(
+            "the wires run in a cycle through {}",
+            stuck.join(", ")
+        ));
     }
     order
 }
@@ -302,14 +366,22 @@ fn check_reach(nodes: &[PlanNode], faults: &mut Vec<String>) {
     for node in nodes {
         let hears_audio = node.schema.hears != Hears::Nothing;
         match node.schema.name {
-            ENTRY if !node.from.is_empty() => faults.push(format!("nothing can be wired to `{}`", node.id)),
-            PUBLISHER if !node.to.is_empty() => faults.push(format!("nothing can be wired from `{}`", node.id)),
+            ENTRY if !node.from.is_empty() => {
+                faults.push(format!("nothing can be wired to `{}`", node.id))
+            }
+            PUBLISHER if !node.to.is_empty() => {
+                faults.push(format!("nothing can be wired from `{}`", node.id))
+            }
             ENTRY | PUBLISHER | "" => {}
-            _ if node.from.is_empty() => faults.push(format!("node `{}` dangles: nothing is wired to it", node.id)),
-            _ if hears_audio && !entry.is_some_and(|entry| node.from.contains(&entry)) => faults.push(format!(
-                "node `{}` needs call audio: wire it from `entry`",
+            _ if node.from.is_empty() => faults.push(format!(
+                "node `{}` dangles: nothing is wired to it",
                 node.id
             )),
+            _ if hears_audio && !entry.is_some_and(|entry| node.from.contains(&entry)) => faults
+                .push(format!(
+                    "node `{}` needs call audio: wire it from `entry`",
+                    node.id
+                )),
             _ => {}
         }
     }
@@ -323,14 +395,21 @@ fn reorder(nodes: Vec<PlanNode>, order: &[usize]) -> Vec<PlanNode> {
         }
     }
     let moved = |targets: &[usize]| {
-        let mut moved: Vec<usize> = targets.iter().filter_map(|&old| place.get(old).copied()).collect();
+        let mut moved: Vec<usize> = targets
+            .iter()
+            .filter_map(|&old| place.get(old).copied())
+            .collect();
         moved.sort_unstable();
         moved
     };
     order
         .iter()
         .filter_map(|&old| nodes.get(old))
-        .map(|node| PlanNode { to: moved(&node.to), from: moved(&node.from), ..node.clone() })
+        .map(|node| PlanNode {
+            to: moved(&node.to),
+            from: moved(&node.from),
+            ..node.clone()
+        })
         .collect()
 }
 

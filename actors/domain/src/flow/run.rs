@@ -81,9 +81,15 @@ impl Flow {
     #[must_use]
     pub fn new(plan: Arc<Plan>, format: AudioFormat, nodes: Vec<Box<dyn Node>>) -> Self {
         let hears_audio = |index: &usize| {
-            plan.nodes.get(*index).is_some_and(|node| node.schema.hears != Hears::Nothing)
+            plan.nodes
+                .get(*index)
+                .is_some_and(|node| node.schema.hears != Hears::Nothing)
         };
-        let entry = plan.nodes.iter().position(|node| node.schema.name == super::ENTRY).unwrap_or_default();
+        let entry = plan
+            .nodes
+            .iter()
+            .position(|node| node.schema.name == super::ENTRY)
+            .unwrap_or_default();
         let listeners = plan
             .nodes
             .get(entry)
@@ -93,7 +99,13 @@ impl Flow {
             listeners,
             entry,
             hears: plan.hears(),
-            places: nodes.into_iter().map(|node| Place { node, phase: Phase::Running }).collect(),
+            places: nodes
+                .into_iter()
+                .map(|node| Place {
+                    node,
+                    phase: Phase::Running,
+                })
+                .collect(),
             plan,
             format,
             position: 0,
@@ -123,10 +135,18 @@ impl Flow {
         }
         self.decode(bytes);
         for turn in 0..self.listeners.len() {
-            let Some(&index) = self.listeners.get(turn) else { break };
+            let Some(&index) = self.listeners.get(turn) else {
+                break;
+            };
             // The buffers are lent to the node and taken back, so that they are allocated once a session.
             let channels = std::mem::take(&mut self.channels);
-            let block = AudioBlock { format: self.format, start_frame, frames, bytes, channels: &channels };
+            let block = AudioBlock {
+                format: self.format,
+                start_frame,
+                frames,
+                bytes,
+                channels: &channels,
+            };
             self.visit(index, |node, out| node.audio(&block, out));
             self.channels = channels;
         }
@@ -164,7 +184,9 @@ impl Flow {
     /// Whether every node has finished or failed.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.places.iter().all(|place| matches!(place.phase, Phase::Finished | Phase::Failed))
+        self.places
+            .iter()
+            .all(|place| matches!(place.phase, Phase::Finished | Phase::Failed))
     }
 
     /// What the flow has said since this was last asked.
@@ -185,7 +207,12 @@ impl Flow {
                 Phase::Failed => "failed",
             },
         };
-        self.plan.nodes.iter().zip(&self.places).map(status).collect()
+        self.plan
+            .nodes
+            .iter()
+            .zip(&self.places)
+            .map(status)
+            .collect()
     }
 
     #[cfg(test)]
@@ -214,19 +241,31 @@ impl Flow {
     }
 
     /// Lets the node at `index` work, then carries what it said to wherever its wires go.
-    fn visit(&mut self, index: usize, work: impl FnOnce(&mut dyn Node, &mut Emitter) -> Result<(), NodeFault>) {
+    fn visit(
+        &mut self,
+        index: usize,
+        work: impl FnOnce(&mut dyn Node, &mut Emitter) -> Result<(), NodeFault>,
+    ) {
         self.work(index, work);
         self.carry(index);
     }
 
-    fn work(&mut self, index: usize, work: impl FnOnce(&mut dyn Node, &mut Emitter) -> Result<(), NodeFault>) {
-        let Some(place) = self.places.get_mut(index) else { return };
+    fn work(
+        &mut self,
+        index: usize,
+        work: impl FnOnce(&mut dyn Node, &mut Emitter) -> Result<(), NodeFault>,
+    ) {
+        let Some(place) = self.places.get_mut(index) else {
+            return;
+        };
         if matches!(place.phase, Phase::Failed | Phase::Finished) {
             return;
         }
         self.deliveries += 1;
         let worked = if self.deliveries > DELIVERY_LIMIT {
-            Err(NodeFault(format!("one input grew into more than {DELIVERY_LIMIT} deliveries")))
+            Err(NodeFault(format!(
+                "one input grew into more than {DELIVERY_LIMIT} deliveries"
+            )))
         } else {
             work(place.node.as_mut(), &mut self.emitter)
         };
@@ -237,14 +276,19 @@ impl Flow {
     }
 
     fn fail(&mut self, index: usize, fault: &NodeFault) {
-        let Some(planned) = self.plan.nodes.get(index) else { return };
+        let Some(planned) = self.plan.nodes.get(index) else {
+            return;
+        };
         let event = Event::new(names::NODE_ERROR)
             .with("Node", planned.id.as_str())
             .with("Type", planned.schema.name)
             .with("Message", fault.0.as_str());
         self.emitter.event(event);
         if planned.on_fault == FaultPolicy::End {
-            self.outputs.push(Output::Failed { node: planned.id.clone(), message: fault.0.clone() });
+            self.outputs.push(Output::Failed {
+                node: planned.id.clone(),
+                message: fault.0.clone(),
+            });
         }
     }
 
@@ -276,10 +320,14 @@ impl Flow {
         let plan = Arc::clone(&self.plan);
         for (index, planned) in plan.nodes.iter().enumerate() {
             let done = |from: &usize| {
-                self.places.get(*from).is_none_or(|place| matches!(place.phase, Phase::Finished | Phase::Failed))
+                self.places
+                    .get(*from)
+                    .is_none_or(|place| matches!(place.phase, Phase::Finished | Phase::Failed))
             };
             let may_finish = planned.from.iter().all(done);
-            let Some(place) = self.places.get_mut(index) else { continue };
+            let Some(place) = self.places.get_mut(index) else {
+                continue;
+            };
             if place.phase == Phase::Running && may_finish {
                 place.phase = Phase::Finishing;
                 self.visit(index, |node, out| node.finish(out));

@@ -102,7 +102,11 @@ impl Settings {
                 Err(fault) => faults.push(fault),
             }
         }
-        if faults.is_empty() { Ok(Self(checked)) } else { Err(faults) }
+        if faults.is_empty() {
+            Ok(Self(checked))
+        } else {
+            Err(faults)
+        }
     }
 
     /// The number `name`; 0 if the schema has no such number.
@@ -113,14 +117,18 @@ impl Settings {
 
     /// The whole number `name`; 0 if the schema has no such number or it is negative.
     #[must_use]
-    pub fn count(&self, name: &str) -> u64 {
-        self.0.get(name).and_then(Value::as_u64).unwrap_or_default()
+    pub fn count(&self, name: &str) -> u32 {
+        let number = self.0.get(name).and_then(Value::as_u64).unwrap_or_default();
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 
     /// The flag `name`; false if the schema has no such flag.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+        self.0
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or_default()
     }
 
     /// The text `name`; empty if the schema has no such text.
@@ -162,7 +170,14 @@ impl SettingSpec {
                 .filter(|word| words.contains(word))
                 .map(Value::from),
         };
-        accepted.ok_or_else(|| format!("`{}` is {}, and must be {}", self.name, brief(value), self.allowed()))
+        accepted.ok_or_else(|| {
+            format!(
+                "`{}` is {}, and must be {}",
+                self.name,
+                brief(value),
+                self.allowed()
+            )
+        })
     }
 
     /// The values this setting takes, in words.
@@ -170,7 +185,9 @@ impl SettingSpec {
     pub fn allowed(&self) -> String {
         match self.kind {
             SettingKind::Number { least, most } => format!("a number from {least} to {most}"),
-            SettingKind::Integer { least, most } => format!("a whole number from {least} to {most}"),
+            SettingKind::Integer { least, most } => {
+                format!("a whole number from {least} to {most}")
+            }
             SettingKind::Flag => "true or false".to_owned(),
             SettingKind::Text { most } => format!("text of at most {most} characters"),
             SettingKind::Choice(words) => format!("one of {}", words.join(", ")),
@@ -193,7 +210,11 @@ pub(crate) fn brief(value: &Value) -> String {
 pub(crate) fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
+        Value::String(text) => text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite()),
         _ => None,
     }
 }

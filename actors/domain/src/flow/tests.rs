@@ -22,20 +22,43 @@ impl NodeCatalog for Catalog {
 }
 
 const fn schema(name: &'static str, hears: Hears, settings: &'static [SettingSpec]) -> NodeSchema {
-    NodeSchema { name, help: "", hears, settings }
+    NodeSchema {
+        name,
+        help: "",
+        hears,
+        settings,
+    }
 }
 
 fn catalog() -> Catalog {
     const VOLUME: &[SettingSpec] = &[
         SettingSpec {
             name: "volume",
-            kind: SettingKind::Number { least: 0.0, most: 1.0 },
+            kind: SettingKind::Number {
+                least: 0.0,
+                most: 1.0,
+            },
             default: "0.5",
             help: "",
         },
-        SettingSpec { name: "mode", kind: SettingKind::Choice(&["soft", "loud"]), default: "\"soft\"", help: "" },
-        SettingSpec { name: "count", kind: SettingKind::Integer { least: 1, most: 9 }, default: "1", help: "" },
-        SettingSpec { name: "on", kind: SettingKind::Flag, default: "false", help: "" },
+        SettingSpec {
+            name: "mode",
+            kind: SettingKind::Choice(&["soft", "loud"]),
+            default: "\"soft\"",
+            help: "",
+        },
+        SettingSpec {
+            name: "count",
+            kind: SettingKind::Integer { least: 1, most: 9 },
+            default: "1",
+            help: "",
+        },
+        SettingSpec {
+            name: "on",
+            kind: SettingKind::Flag,
+            default: "false",
+            help: "",
+        },
     ];
     Catalog(vec![
         schema(ENTRY, Hears::Nothing, &[]),
@@ -133,8 +156,14 @@ fn the_ends_are_ends() {
     );
     let all = faults.join("\n");
     assert!(all.contains("nothing can be wired to `entry`"), "{all}");
-    assert!(all.contains("nothing can be wired from `publisher`"), "{all}");
-    assert!(all.contains("node `a` needs call audio: wire it from `entry`"), "{all}");
+    assert!(
+        all.contains("nothing can be wired from `publisher`"),
+        "{all}"
+    );
+    assert!(
+        all.contains("node `a` needs call audio: wire it from `entry`"),
+        "{all}"
+    );
 }
 
 const WITH_PARAMETER: &str = r#"
@@ -151,7 +180,10 @@ const WITH_PARAMETER: &str = r#"
 fn a_parameter_is_overridden_in_any_spelling_and_as_text() {
     let plan = Plan::new(&definition(WITH_PARAMETER), &catalog()).unwrap();
     let volume = |overrides: &[(&str, serde_json::Value)]| {
-        let overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let overrides = overrides
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect();
         let all = plan.settings(&overrides)?;
         let listener = plan.nodes.iter().position(|node| node.id == "a").unwrap();
         Ok::<_, PlanFaults>(all[listener].number("volume"))
@@ -160,19 +192,30 @@ fn a_parameter_is_overridden_in_any_spelling_and_as_text() {
     assert_eq!(volume(&[("HowLoud", json!(0.75))]), Ok(0.75));
     assert_eq!(volume(&[("how_loud", json!("1"))]), Ok(1.0));
     let unknown = volume(&[("tempo", json!(1))]).unwrap_err().to_string();
-    assert_eq!(unknown, "`tempo` is no parameter of project `test`, which has how-loud");
+    assert_eq!(
+        unknown,
+        "`tempo` is no parameter of project `test`, which has how-loud"
+    );
     let wrong = volume(&[("how-loud", json!(7))]).unwrap_err().to_string();
-    assert_eq!(wrong, "node `a`: `volume` is 7, and must be a number from 0 to 1");
+    assert_eq!(
+        wrong,
+        "node `a`: `volume` is 7, and must be a number from 0 to 1"
+    );
 }
 
 #[test]
 fn a_definition_that_is_no_flow_or_no_toml_is_refused_in_words() {
     let other = Definition::from_toml("name = \"x\"\nkind = \"evaluator\"").unwrap_err();
     assert_eq!(other, DefinitionFault::OtherKind("evaluator".to_owned()));
-    let malformed = Definition::from_toml("name = \"x\"\nkind = \"flow\"\ncolour = 1").unwrap_err().to_string();
+    let malformed = Definition::from_toml("name = \"x\"\nkind = \"flow\"\ncolour = 1")
+        .unwrap_err()
+        .to_string();
     assert!(malformed.contains("colour"), "{malformed}");
     let huge = "#".repeat(300 * 1024);
-    assert!(matches!(Definition::from_toml(&huge), Err(DefinitionFault::TooLong(_))));
+    assert!(matches!(
+        Definition::from_toml(&huge),
+        Err(DefinitionFault::TooLong(_))
+    ));
 }
 
 /// A node that tells what it hears, and fails, waits or multiplies when asked.
@@ -238,7 +281,11 @@ fn flow(rest: &str, teller: impl Fn(&str) -> Teller) -> Flow {
         _ => Box::new(teller(&node.id)),
     });
     let nodes = nodes.collect();
-    let format = AudioFormat { rate: SampleRate::new(8_000).unwrap(), channels: 2, encoding: Encoding::Pcm };
+    let format = AudioFormat {
+        rate: SampleRate::new(8_000).unwrap(),
+        channels: 2,
+        encoding: Encoding::Pcm,
+    };
     Flow::new(Arc::new(plan), format, nodes)
 }
 
@@ -267,8 +314,12 @@ const LISTENER: &str = r#"
 
 #[test]
 fn audio_reaches_listeners_decoded_by_channel_with_its_position() {
-    let mut flow = flow(LISTENER, |_| Teller { name: "a", ..Teller::default() });
-    let frames = |samples: &[i16]| Bytes::from_iter(samples.iter().flat_map(|sample| sample.to_le_bytes()));
+    let mut flow = flow(LISTENER, |_| Teller {
+        name: "a",
+        ..Teller::default()
+    });
+    let frames =
+        |samples: &[i16]| Bytes::from_iter(samples.iter().flat_map(|sample| sample.to_le_bytes()));
     flow.audio(&frames(&[1, -1, 2, -2]));
     flow.audio(&frames(&[3, -3]));
     let data: Vec<_> = flow
@@ -279,7 +330,13 @@ fn audio_reaches_listeners_decoded_by_channel_with_its_position() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(data, [(json!(0), json!([[1, 2], [-1, -2]])), (json!(2), json!([[3], [-3]]))]);
+    assert_eq!(
+        data,
+        [
+            (json!(0), json!([[1, 2], [-1, -2]])),
+            (json!(2), json!([[3], [-3]]))
+        ]
+    );
     assert_eq!(flow.position(), 3);
 }
 
@@ -297,10 +354,21 @@ fn only_what_is_wired_to_the_publisher_is_said() {
 #[test]
 fn a_node_that_fails_is_left_out_and_its_policy_decides() {
     let relay = |policy: &str| {
-        format!("wires = [\"entry -> a -> publisher\"]\n[[nodes]]\nid = \"a\"\ntype = \"relay\"\non-fault = \"{policy}\"")
+        format!(
+            "wires = [\"entry -> a -> publisher\"]\n[[nodes]]\nid = \"a\"\ntype = \"relay\"\non-fault = \"{policy}\""
+        )
     };
-    let teller = |id: &str| Teller { name: if id == "a" { "a" } else { "entry" }, ..Teller::default() };
-    let entry_passes = |id: &str| if id == "a" { teller(id) } else { Teller::default() };
+    let teller = |id: &str| Teller {
+        name: if id == "a" { "a" } else { "entry" },
+        ..Teller::default()
+    };
+    let entry_passes = |id: &str| {
+        if id == "a" {
+            teller(id)
+        } else {
+            Teller::default()
+        }
+    };
     // The entry of these flows is a teller too, and would fail first: send the fault past it.
     let run = |policy| {
         let mut flow = flow(&relay(policy), entry_passes);
@@ -330,17 +398,37 @@ fn a_busy_node_holds_up_only_those_that_hear_it() {
         type = "relay"
     "#;
     let mut flow = flow(wires, |id| match id {
-        "slow" => Teller { name: "slow", waits: true, ..Teller::default() },
-        "after" => Teller { name: "after", ..Teller::default() },
-        "quick" => Teller { name: "quick", ..Teller::default() },
-        _ => Teller { name: "entry", ..Teller::default() },
+        "slow" => Teller {
+            name: "slow",
+            waits: true,
+            ..Teller::default()
+        },
+        "after" => Teller {
+            name: "after",
+            ..Teller::default()
+        },
+        "quick" => Teller {
+            name: "quick",
+            ..Teller::default()
+        },
+        _ => Teller {
+            name: "entry",
+            ..Teller::default()
+        },
     });
     flow.finish();
     let words = said(&mut flow);
     assert!(words.contains(&"finished by quick".to_owned()), "{words:?}");
-    assert!(!words.contains(&"finished by after".to_owned()), "{words:?}");
+    assert!(
+        !words.contains(&"finished by after".to_owned()),
+        "{words:?}"
+    );
     assert!(!flow.is_finished());
-    let slow = flow.statuses().iter().position(|status| status.id == "slow").unwrap();
+    let slow = flow
+        .statuses()
+        .iter()
+        .position(|status| status.id == "slow")
+        .unwrap();
     assert_eq!(flow.statuses()[slow].doing, "finishing");
     flow.signal(slow, Box::new(()));
     assert_eq!(said(&mut flow), ["signalled", "finished by after"]);
@@ -357,9 +445,16 @@ fn an_input_that_grows_without_end_fails_the_node_instead_of_the_server() {
     for step in 0..=20 {
         wires.push_str(&format!("[[nodes]]\nid = \"n{step}\"\ntype = \"relay\"\n"));
     }
-    let mut flow = flow(&wires, |_| Teller { copies: 4, ..Teller::default() });
+    let mut flow = flow(&wires, |_| Teller {
+        copies: 4,
+        ..Teller::default()
+    });
     flow.event(&event("ping"));
-    assert!(flow.statuses().iter().any(|status| status.doing == "failed"));
+    assert!(
+        flow.statuses()
+            .iter()
+            .any(|status| status.doing == "failed")
+    );
 }
 
 proptest! {

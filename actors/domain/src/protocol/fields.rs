@@ -8,7 +8,10 @@ use crate::flow::schema_words;
 /// A key without case, `-` and `_`: `SampleRate`, `sample-rate` and `sample_rate` are one.
 #[must_use]
 pub fn fold_key(key: &str) -> String {
-    key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+    key.chars()
+        .filter(|c| !matches!(c, '-' | '_'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// A JSON object read by folded keys, with its name in messages.
@@ -21,8 +24,14 @@ impl<'a> Fields<'a> {
     pub(super) fn of(path: &'static str, value: &'a Value) -> Result<Self, Refusal> {
         match value {
             Value::Object(map) => Ok(Self { path, map }),
-            other if path.is_empty() => Err(invalid(format!("the request must be a JSON object, not {}", kind(other)))),
-            other => Err(invalid(format!("`{path}` must be an object, not {}", kind(other)))),
+            other if path.is_empty() => Err(invalid(format!(
+                "the request must be a JSON object, not {}",
+                kind(other)
+            ))),
+            other => Err(invalid(format!(
+                "`{path}` must be an object, not {}",
+                kind(other)
+            ))),
         }
     }
 
@@ -31,7 +40,12 @@ impl<'a> Fields<'a> {
         let exact = self.map.get(name);
         let folded = fold_key(name);
         exact
-            .or_else(|| self.map.iter().find(|(key, _)| fold_key(key) == folded).map(|(_, value)| value))
+            .or_else(|| {
+                self.map
+                    .iter()
+                    .find(|(key, _)| fold_key(key) == folded)
+                    .map(|(_, value)| value)
+            })
             .filter(|value| !value.is_null())
     }
 
@@ -40,7 +54,8 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn required(&self, name: &str) -> Result<&'a Value, Refusal> {
-        self.get(name).ok_or_else(|| invalid(format!("`{}` is missing", self.full(name))))
+        self.get(name)
+            .ok_or_else(|| invalid(format!("`{}` is missing", self.full(name))))
     }
 
     /// The text `name`, which must be there and not be blank.
@@ -53,7 +68,9 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
-        self.get(name).map(|value| self.text_of(name, value)).transpose()
+        self.get(name)
+            .map(|value| self.text_of(name, value))
+            .transpose()
     }
 
     /// The whole number `name`, which may come as text.
@@ -61,18 +78,29 @@ impl<'a> Fields<'a> {
         let value = self.required(name)?;
         schema_words::as_integer(value).ok_or_else(|| {
             let full = self.full(name);
-            invalid(format!("`{full}` must be a whole number, not {}", schema_words::brief(value)))
+            invalid(format!(
+                "`{full}` must be a whole number, not {}",
+                schema_words::brief(value)
+            ))
         })
     }
 
     pub(super) fn full(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
     }
 
     fn text_of(&self, name: &str, value: &'a Value) -> Result<&'a str, Refusal> {
-        value
-            .as_str()
-            .ok_or_else(|| invalid(format!("`{}` must be text, not {}", self.full(name), kind(value))))
+        value.as_str().ok_or_else(|| {
+            invalid(format!(
+                "`{}` must be text, not {}",
+                self.full(name),
+                kind(value)
+            ))
+        })
     }
 }
 

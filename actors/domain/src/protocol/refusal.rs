@@ -82,7 +82,11 @@ impl Refusal {
     /// A refusal with no time to try again.
     #[must_use]
     pub fn new(value: ErrorValue, message: impl Into<String>) -> Self {
-        Self { value, message: message.into(), retry_after_msec: None }
+        Self {
+            value,
+            message: message.into(),
+            retry_after_msec: None,
+        }
     }
 
     /// The same refusal with when to try again, in milliseconds.

@@ -71,13 +71,18 @@ impl Request {
         let name = fields.text("MessageName").map_err(unnamed)?;
         let named = |name: &'static str| move |refusal| (name.to_owned(), refusal);
         match fold_key(name).as_str() {
-            "start" => Start::read(&fields).map(|start| Self::Start(Box::new(start))).map_err(named("Start")),
-            "update" => read_update(&fields).map(Self::Update).map_err(named("Update")),
+            "start" => Start::read(&fields)
+                .map(|start| Self::Start(Box::new(start)))
+                .map_err(named("Start")),
+            "update" => read_update(&fields)
+                .map(Self::Update)
+                .map_err(named("Update")),
             "finalize" => Ok(Self::Finalize),
             "stop" => Ok(Self::Stop),
             _ => {
                 let shown: String = name.chars().take(64).collect();
-                let message = format!("`{shown}` is no request; there are Start, Update, Finalize and Stop");
+                let message =
+                    format!("`{shown}` is no request; there are Start, Update, Finalize and Stop");
                 Err((shown, Refusal::new(ErrorValue::UnknownRequest, message)))
             }
         }
@@ -106,7 +111,12 @@ impl Start {
         let call_properties = match fields.get("CallProperties") {
             None => Map::new(),
             Some(Value::Object(properties)) => properties.clone(),
-            Some(other) => return Err(invalid(format!("`CallProperties` must be an object, not {}", kind(other)))),
+            Some(other) => {
+                return Err(invalid(format!(
+                    "`CallProperties` must be an object, not {}",
+                    kind(other)
+                )));
+            }
         };
         let (format, output) = read_audio(&audio)?;
         Ok(Self {
@@ -115,7 +125,9 @@ impl Start {
             project,
             format,
             output,
-            language: fields.optional_text("Language")?.map(|text| text.chars().take(TEXT_LIMIT).collect()),
+            language: fields
+                .optional_text("Language")?
+                .map(|text| text.chars().take(TEXT_LIMIT).collect()),
             parameters,
             channel_tags,
             call_properties,
@@ -125,15 +137,27 @@ impl Start {
 
 /// An absent token is a matter of tokens, not of the request's shape.
 fn token(fields: &Fields<'_>) -> Result<String, Refusal> {
-    let absent = || Refusal::new(ErrorValue::InvalidToken, "`Token` is missing: an access token is required");
+    let absent = || {
+        Refusal::new(
+            ErrorValue::InvalidToken,
+            "`Token` is missing: an access token is required",
+        )
+    };
     match fields.get("Token") {
         None => Err(absent()),
         Some(Value::String(token)) if token.trim().is_empty() => Err(absent()),
         Some(Value::String(token)) => {
             let token = token.trim();
-            Ok(token.strip_prefix("Bearer ").unwrap_or(token).trim().to_owned())
+            Ok(token
+                .strip_prefix("Bearer ")
+                .unwrap_or(token)
+                .trim()
+                .to_owned())
         }
-        Some(other) => Err(invalid(format!("`Token` must be text, not {}", kind(other)))),
+        Some(other) => Err(invalid(format!(
+            "`Token` must be text, not {}",
+            kind(other)
+        ))),
     }
 }
 
@@ -148,13 +172,22 @@ fn limited(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
 fn read_audio(audio: &Fields<'_>) -> Result<(AudioFormat, Encoding), Refusal> {
     let (hertz, channels) = (audio.integer("SampleRate")?, audio.integer("ChannelCount")?);
     let written = audio.text("Encoding")?;
-    let rate = u32::try_from(hertz).ok().and_then(SampleRate::new).ok_or_else(|| {
-        unsupported(format!("`Audio.SampleRate` is {hertz}, and must be {LOWEST_RATE} to {HIGHEST_RATE}"))
-    })?;
+    let rate = u32::try_from(hertz)
+        .ok()
+        .and_then(SampleRate::new)
+        .ok_or_else(|| {
+            unsupported(format!(
+                "`Audio.SampleRate` is {hertz}, and must be {LOWEST_RATE} to {HIGHEST_RATE}"
+            ))
+        })?;
     let channels = u8::try_from(channels)
         .ok()
         .filter(|count| matches!(count, 1 | 2))
-        .ok_or_else(|| unsupported(format!("`Audio.ChannelCount` is {channels}, and must be 1 or 2")))?;
+        .ok_or_else(|| {
+            unsupported(format!(
+                "`Audio.ChannelCount` is {channels}, and must be 1 or 2"
+            ))
+        })?;
     let encoding = encoding("Audio.Encoding", written)?;
     let output = match audio.get("Output") {
         None => encoding,
@@ -166,7 +199,14 @@ fn read_audio(audio: &Fields<'_>) -> Result<(AudioFormat, Encoding), Refusal> {
             }
         }
     };
-    Ok((AudioFormat { rate, channels, encoding }, output))
+    Ok((
+        AudioFormat {
+            rate,
+            channels,
+            encoding,
+        },
+        output,
+    ))
 }
 
 fn encoding(field: &str, written: &str) -> Result<Encoding, Refusal> {
@@ -176,7 +216,9 @@ fn encoding(field: &str, written: &str) -> Result<Encoding, Refusal> {
         "alaw" => Ok(Encoding::Alaw),
         _ => {
             let shown: String = written.chars().take(32).collect();
-            Err(unsupported(format!("`{field}` is `{shown}`, and must be pcm, ulaw or alaw")))
+            Err(unsupported(format!(
+                "`{field}` is `{shown}`, and must be pcm, ulaw or alaw"
+            )))
         }
     }
 }
@@ -196,7 +238,11 @@ fn settings(fields: &Fields<'_>) -> Result<(Parameters, Vec<Vec<String>>), Refus
         return Ok((Parameters::new(), Vec::new()));
     };
     let settings = Fields::of("Settings", value)?;
-    let tags = settings.get("ChannelTags").map(channel_tags).transpose()?.unwrap_or_default();
+    let tags = settings
+        .get("ChannelTags")
+        .map(channel_tags)
+        .transpose()?
+        .unwrap_or_default();
     let parameters = settings
         .entries()
         .filter(|(name, value)| fold_key(name) != "channeltags" && !value.is_null())
@@ -231,7 +277,12 @@ fn channel_tags(value: &Value) -> Result<Vec<Vec<String>>, Refusal> {
 
 fn tags_of(value: &Value) -> Option<Vec<String>> {
     const MOST_TAGS: usize = 16;
-    let short = |value: &Value| value.as_str().filter(|tag| tag.chars().count() <= TEXT_LIMIT).map(str::to_owned);
+    let short = |value: &Value| {
+        value
+            .as_str()
+            .filter(|tag| tag.chars().count() <= TEXT_LIMIT)
+            .map(str::to_owned)
+    };
     match value {
         Value::Array(tags) if tags.len() <= MOST_TAGS => tags.iter().map(short).collect(),
         Value::Array(_) => None,
@@ -244,34 +295,55 @@ fn tags_of(value: &Value) -> Option<Vec<String>> {
 /// # Errors
 /// A [`Refusal`] `invalid-request` that names the field.
 pub fn client_event(content: &str) -> Result<Event, Refusal> {
-    let value: Value =
-        serde_json::from_str(content).map_err(|fault| invalid(format!("the event is not JSON: {fault}")))?;
+    let value: Value = serde_json::from_str(content)
+        .map_err(|fault| invalid(format!("the event is not JSON: {fault}")))?;
     let outer = Fields::of("", &value)?;
     let fields = Fields::of("Event", outer.required("Event")?)?;
     let name = fields.text("Name")?;
     if name.chars().count() > TEXT_LIMIT {
-        return Err(invalid(format!("`Event.Name` is over {TEXT_LIMIT} characters")));
+        return Err(invalid(format!(
+            "`Event.Name` is over {TEXT_LIMIT} characters"
+        )));
     }
     let mut event = Event::new(name);
-    event.channel = number(&fields, "Channel")?.map_or(Ok(NOT_APPLICABLE as i32), i32::try_from).map_err(|_| {
-        invalid("`Event.Channel` must be a channel number, -2 for all or -1 for none")
-    })?;
+    event.channel = number(&fields, "Channel")?
+        .map_or(Ok(NOT_APPLICABLE as i32), i32::try_from)
+        .map_err(|_| {
+            invalid("`Event.Channel` must be a channel number, -2 for all or -1 for none")
+        })?;
     event.start_msec = number(&fields, "StartMsec")?.unwrap_or(NOT_APPLICABLE);
     event.end_msec = number(&fields, "EndMsec")?.unwrap_or(NOT_APPLICABLE);
-    event.group_id = fields.optional_text("GroupId")?.unwrap_or_default().to_owned();
+    event.group_id = fields
+        .optional_text("GroupId")?
+        .unwrap_or_default()
+        .to_owned();
     if let Some(tags) = fields.get("Tags") {
-        event.tags = tags_of(tags).ok_or_else(|| invalid("`Event.Tags` must be a list of at most 16 texts"))?;
+        event.tags = tags_of(tags)
+            .ok_or_else(|| invalid("`Event.Tags` must be a list of at most 16 texts"))?;
     }
     match fields.get("Data") {
         None => {}
         Some(Value::Object(data)) => event.data = data.clone(),
-        Some(other) => return Err(invalid(format!("`Event.Data` must be an object, not {}", kind(other)))),
+        Some(other) => {
+            return Err(invalid(format!(
+                "`Event.Data` must be an object, not {}",
+                kind(other)
+            )));
+        }
     }
     Ok(event)
 }
 
 fn number(fields: &Fields<'_>, name: &str) -> Result<Option<i64>, Refusal> {
-    let Some(value) = fields.get(name) else { return Ok(None) };
-    let fault = || invalid(format!("`{}` must be a whole number, not {}", fields.full(name), schema_words::brief(value)));
+    let Some(value) = fields.get(name) else {
+        return Ok(None);
+    };
+    let fault = || {
+        invalid(format!(
+            "`{}` must be a whole number, not {}",
+            fields.full(name),
+            schema_words::brief(value)
+        ))
+    };
     schema_words::as_integer(value).map(Some).ok_or_else(fault)
 }

@@ -1,8 +1,13 @@
 //! From a verdict on every block of audio to utterances. Counts blocks and knows nothing of sound.
 
 /// An utterance is dated back to where it may have begun, but by no more blocks than this before the first certain
-/// one: in steady noise the doubtful blocks before a word may go on for ever.
-const FURTHEST_BACK: u64 = 10;
+/// one: in noise the doubtful blocks before a word may go on for ever. 320 ms are a slow syllable.
+const FURTHEST_BACK: u64 = 20;
+/// Blocks of sound just before the first that may be speech, which an utterance takes in: the detector needs up to
+/// three to notice a voice.
+const ONSET: u64 = 3;
+/// Blocks without speech that end what has not become an utterance yet. 80 ms are a long stop consonant.
+const LONGEST_GAP: u64 = 5;
 
 /// What one block of audio seems to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +16,8 @@ pub(super) enum Verdict {
     Speech,
     /// Not certainly speech, nor certainly not: goes on with what is there, begins and ends nothing.
     Perhaps,
+    /// No speech, but a sound: the first of it may belong to an utterance, if one begins at once.
+    Sound,
     /// No speech: enough of it ends an utterance.
     Silence,
 }
@@ -62,12 +69,14 @@ enum State {
 /// What may become an utterance.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
-    /// The first block since the last silence.
+    /// Its first block, of sound or of what may be speech.
     since: u64,
-    /// The first of these that was certain.
+    /// The first certain block of those that are counted in `speech`.
     certain: u64,
-    /// How many were certain.
+    /// Certain blocks, less the doubtful ones and the gaps between them.
     speech: u64,
+    /// Blocks without speech since the last that may have been some; none before the first of those.
+    gap: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,26 +92,40 @@ impl Candidate {
             since: next_block,
             certain: next_block,
             speech: 0,
+            gap: None,
         }
     }
 
-    const fn after(self, block: u64, verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Silence => Self::none(block + 1),
-            // Doubt takes away what certainty gave: now and then a certain block is no speech.
-            Verdict::Perhaps => Self {
-                speech: self.speech.saturating_sub(1),
-                ..self
-            },
-            Verdict::Speech if self.speech == 0 => Self {
-                certain: block,
-                speech: 1,
-                ..self
-            },
-            Verdict::Speech => Self {
+    fn after(self, block: u64, verdict: Verdict) -> Self {
+        // Doubt takes away what certainty gave: now and then a certain block is no speech.
+        let less = self.speech.saturating_sub(1);
+        let certain = if self.speech == 0 {
+            block
+        } else {
+            self.certain
+        };
+        match (verdict, self.gap) {
+            (Verdict::Speech, _) => Self {
+                certain,
                 speech: self.speech + 1,
+                gap: Some(0),
                 ..self
             },
+            (Verdict::Perhaps, _) => Self {
+                speech: less,
+                gap: Some(0),
+                ..self
+            },
+            (Verdict::Sound, None) => Self {
+                since: self.since.max((block + 1).saturating_sub(ONSET)),
+                ..self
+            },
+            (_, Some(gap)) if gap + 1 < LONGEST_GAP => Self {
+                speech: less,
+                gap: Some(gap + 1),
+                ..self
+            },
+            _ => Self::none(block + 1),
         }
     }
 }
@@ -127,10 +150,10 @@ impl Segmenter {
         self.blocks += 1;
         self.state = match self.state {
             State::Waiting(candidate) => self.wait(candidate.after(block, verdict), edges),
-            State::Talking(utterance) if verdict == Verdict::Silence => {
-                self.pause(utterance, edges)
-            }
-            State::Talking(Utterance { start, .. }) => self.talk(start, edges),
+            State::Talking(utterance) => match verdict {
+                Verdict::Speech | Verdict::Perhaps => self.talk(utterance.start, edges),
+                Verdict::Sound | Verdict::Silence => self.pause(utterance, edges),
+            },
         };
     }
 

@@ -8,11 +8,12 @@ const LIMITS: Limits = Limits {
     longest: None,
 };
 
-/// Verdicts as letters: `#` speech, `?` perhaps, `.` silence.
+/// Verdicts as letters: `#` speech, `?` perhaps, `~` sound, `.` silence.
 fn verdict(letter: char) -> Verdict {
     match letter {
         '#' => Verdict::Speech,
         '?' => Verdict::Perhaps,
+        '~' => Verdict::Sound,
         _ => Verdict::Silence,
     }
 }
@@ -49,7 +50,8 @@ fn an_utterance_lasts_from_its_first_to_its_last_block_of_speech() {
 
 #[test]
 fn too_little_speech_begins_nothing() {
-    check("..##..##..##....", LIMITS, &[]);
+    check("..##......##......##....", LIMITS, &[]);
+    check("..#..#..#..#..#....", LIMITS, &[]);
     check("", LIMITS, &[]);
 }
 
@@ -70,6 +72,25 @@ fn doubtful_blocks_around_speech_belong_to_it() {
 }
 
 #[test]
+fn a_stop_consonant_in_the_first_syllable_does_not_cut_it_off() {
+    check(".??#....###....", LIMITS, &[(1, 11, EndReason::Silence)]);
+    check(".??#.....###....", LIMITS, &[(9, 12, EndReason::Silence)]);
+}
+
+#[test]
+fn a_sound_just_before_speech_belongs_to_it_but_not_what_was_long_before() {
+    check(".~~###....", LIMITS, &[(1, 6, EndReason::Silence)]);
+    check(".~~~~~~~~?###....", LIMITS, &[(6, 13, EndReason::Silence)]);
+    check(".~~~.###....", LIMITS, &[(5, 8, EndReason::Silence)]);
+}
+
+#[test]
+fn a_sound_that_is_no_speech_ends_an_utterance_like_silence() {
+    check("###~.~~", LIMITS, &[(0, 3, EndReason::Silence)]);
+    check("~~~~~~~~~~~~", LIMITS, &[]);
+}
+
+#[test]
 fn doubtful_blocks_alone_begin_nothing_and_take_back_what_was_certain() {
     check("????????????", LIMITS, &[]);
     check("##?#?#?#?....", LIMITS, &[]);
@@ -78,8 +99,8 @@ fn doubtful_blocks_alone_begin_nothing_and_take_back_what_was_certain() {
 
 #[test]
 fn an_utterance_is_dated_back_only_so_far() {
-    let doubtful = "?".repeat(30) + "###....";
-    check(&doubtful, LIMITS, &[(20, 33, EndReason::Silence)]);
+    let doubtful = "?".repeat(50) + "###....";
+    check(&doubtful, LIMITS, &[(30, 53, EndReason::Silence)]);
 }
 
 #[test]
@@ -139,7 +160,7 @@ fn other_limits_hold_from_the_next_block_on() {
 proptest! {
     #[test]
     fn starts_and_ends_alternate_and_never_overlap_nor_leave_the_audio(
-        letters in "[#?.]{0,300}",
+        letters in "[#?~.]{0,300}",
         speech in 1_u64..6,
         silence in 1_u64..40,
         longest in prop::option::of(1_u64..50),
