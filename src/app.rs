@@ -181,14 +181,18 @@ struct Ports {
 
 impl Ports {
     fn bind(settings: &Settings) -> Result<Self, Fault> {
-        let one = |address| {
-            let listener = net::bind(address, 1)?.pop();
+        let one = |key, address| {
+            let listener = net::bind(key, address, 1)?.pop();
             listener.ok_or_else(|| Fault::Inside("no listener was made".to_owned()))
         };
         Ok(Self {
-            stream: net::bind(settings.stream.listen, cores(settings.stream.threads))?,
-            api: one(settings.api.listen)?,
-            admin: one(settings.admin.listen)?,
+            stream: net::bind(
+                "stream.listen",
+                settings.stream.listen,
+                cores(settings.stream.threads),
+            )?,
+            api: one("api.listen", settings.api.listen)?,
+            admin: one("admin.listen", settings.admin.listen)?,
         })
     }
 

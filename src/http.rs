@@ -1,7 +1,7 @@
 //! The api listener's routes, over HTTP.
 //!
 //! It owns paths, headers, bodies and how faults look on the wire. What the routes do lies behind ports: the embedded
-//! issuer behind [`token::TokenIssuer`], tokens behind the verifier given to [`auth::Guard`].
+//! issuer behind [`token::TokenIssuer`], tokens behind the verifier given to [`Guard`](crate::web::auth::Guard).
 
 mod throttle;
 pub mod token;
@@ -10,7 +10,6 @@ mod well_known;
 use std::sync::Arc;
 
 use actix_web::web::{self, ServiceConfig};
-use serde_json::Value;
 
 use crate::web::auth::Guard;
 use crate::web::problem::{self, Problem};
@@ -74,9 +73,4 @@ pub fn configure(
             .service(well_known::discovery())
             .service(well_known::jwks());
     }
-}
-
-/// A JSON body, or the problem of one that cannot be written.
-fn json_text(value: &Value) -> String {
-    value.to_string()
 }

@@ -10,8 +10,10 @@ const BACKLOG: i32 = 1024;
 
 /// Why no listener could be had.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {}", reason(.source))]
+#[error("cannot listen on {address} ({key}): {}", reason(.source))]
 pub struct BindFault {
+    /// The setting that names the address.
+    key: &'static str,
     address: SocketAddr,
     source: io::Error,
 }
@@ -25,12 +27,20 @@ fn reason(fault: &io::Error) -> String {
     }
 }
 
-/// Opens `count` listeners on one address; port 0 picks a free port, the same for all.
+/// Opens `count` listeners on the address that the setting `key` names; port 0 picks a free port, the same for all.
 ///
 /// # Errors
 /// [`BindFault`] in words for people; a port that any other process listens on is refused.
-pub fn bind(address: SocketAddr, count: usize) -> Result<Vec<TcpListener>, BindFault> {
-    let fault = |source| BindFault { address, source };
+pub fn bind(
+    key: &'static str,
+    address: SocketAddr,
+    count: usize,
+) -> Result<Vec<TcpListener>, BindFault> {
+    let fault = |source| BindFault {
+        key,
+        address,
+        source,
+    };
     // With SO_REUSEPORT a second service of the same user would share the port in silence: ask first without it.
     let probe = open(address, false)
         .and_then(|socket| socket.local_addr())

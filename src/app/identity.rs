@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use callwright_domain::identity::TenantId;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::Fault;
@@ -117,7 +117,7 @@ pub struct EmbeddedIssuer(pub Arc<Issuer>);
 #[async_trait]
 impl TokenIssuer for EmbeddedIssuer {
     fn url(&self) -> &str {
-        self.0.options().issuer.trim_end_matches('/')
+        &self.0.options().issuer
     }
 
     async fn issue(&self, request: TokenRequest) -> Result<Token, TokenRefusal> {
@@ -194,6 +194,7 @@ pub(super) async fn open(
         issuer: issuer.to_owned(),
         audience: wanted.audience.clone(),
         tenant_claim: wanted.tenant_claim.clone(),
+        leeway: delta(wanted.leeway),
     };
     match &wanted.issuer {
         IssuerSetting::Embedded => {
@@ -203,7 +204,11 @@ pub(super) async fn open(
                 keys: Arc::new(StoredIdentity(store.clone())),
                 clock: Arc::clone(&clock),
             };
-            let keys = KeyCache::new(Box::new(source), Arc::clone(&clock));
+            let keys = KeyCache::asking_at_most_every(
+                delta(wanted.unknown_key_fetch_interval),
+                Box::new(source),
+                Arc::clone(&clock),
+            );
             let expected = expected(&issuer.options().issuer);
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected, clock)),
@@ -215,8 +220,13 @@ pub(super) async fn open(
             let source = OidcKeys::new(identity::oidc::Options {
                 issuer: url.clone(),
                 authorities_pem: None,
+                fetch_timeout: wanted.fetch_timeout,
             })?;
-            let keys = KeyCache::new(Box::new(source), Arc::clone(&clock));
+            let keys = KeyCache::asking_at_most_every(
+                delta(wanted.unknown_key_fetch_interval),
+                Box::new(source),
+                Arc::clone(&clock),
+            );
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected(url), clock)),
                 routes: http::Identity::External(url.clone()),
@@ -224,4 +234,9 @@ pub(super) async fn open(
             })
         }
     }
+}
+
+/// Settings hold a few hours at most.
+fn delta(duration: std::time::Duration) -> TimeDelta {
+    TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)
 }

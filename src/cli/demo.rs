@@ -10,7 +10,7 @@ use chrono::Utc;
 use secrecy::ExposeSecret;
 
 use super::operate::tenant;
-use super::{Context, Failure, print};
+use super::{Context, Failure, exit, print};
 use crate::app::identity::StoredIdentity;
 use crate::app::{self, Service};
 use crate::config::Settings;
@@ -98,10 +98,15 @@ fn stream(data_dir: &Path, call: &Path, credentials: &Credentials) -> Result<(),
         )
         .status()
         .map_err(|fault| Failure::failed(format!("the call could not be started: {fault}")))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::silent())
+    match status.code() {
+        Some(0) => Ok(()),
+        // The command has said why itself.
+        code => Err(Failure {
+            code: code
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(exit::FAILED),
+            sentence: String::new(),
+        }),
     }
 }
 

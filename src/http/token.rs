@@ -1,23 +1,23 @@
 //! `POST /connect/token`: OAuth 2.0 client credentials (RFC 6749, 4.4), answered as its section 5 says.
 
+mod credentials;
+mod refusal;
+
 use std::time::{Duration, Instant};
 
-use actix_web::error::UrlencodedError;
-use actix_web::http::StatusCode;
 use actix_web::http::header;
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder, Resource, ResponseError as _, web,
 };
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::IdentityRoutes;
 use super::throttle::Claimant;
-use super::{IdentityRoutes, json_text};
 use crate::web::problem::method_not_allowed;
+use refusal::{Refused, refusal_of};
 
 /// Largest request body. A real one has some 200 bytes.
 const BODY_LIMIT: usize = 16 * 1024;
@@ -64,7 +64,7 @@ pub enum TokenRefusal {
 /// Issues tokens.
 #[async_trait]
 pub trait TokenIssuer: Send + Sync {
-    /// The issuer's URL, without a slash at its end.
+    /// The issuer's URL, exactly as its tokens name it.
     fn url(&self) -> &str;
 
     /// Issues a token to a client that proves itself.
@@ -88,15 +88,6 @@ struct Form {
     client_secret: Option<SecretString>,
 }
 
-/// An error answer (RFC 6749, 5.2).
-#[derive(Debug)]
-struct Refused {
-    status: StatusCode,
-    error: &'static str,
-    description: String,
-    retry_after: Option<Duration>,
-}
-
 pub(super) fn resource() -> Resource {
     let form = web::FormConfig::default()
         .limit(BODY_LIMIT)
@@ -110,13 +101,18 @@ pub(super) fn resource() -> Resource {
 async fn issue(
     request: HttpRequest,
     routes: web::Data<IdentityRoutes>,
-    form: web::Form<Form>,
+    form: Result<web::Form<Form>, actix_web::Error>,
 ) -> HttpResponse {
     let issuer = match routes.embedded() {
         Ok(issuer) => issuer,
         Err(problem) => return problem.error_response(),
     };
-    let asked = match read(&request, form.into_inner()) {
+    // Only now does the form matter: where no tokens are issued, any form gets to hear that.
+    let form = match form {
+        Ok(form) => form.into_inner(),
+        Err(fault) => return HttpResponse::from_error(fault),
+    };
+    let asked = match read(&request, form) {
         Ok(asked) => asked,
         Err(refused) => return refused.answer(),
     };
@@ -145,7 +141,7 @@ fn granted(token: &Token) -> HttpResponse {
         "expires_in": token.lifetime.as_secs(),
         "scope": token.scope,
     });
-    uncached(HttpResponse::Ok()).body(json_text(&body))
+    uncached(HttpResponse::Ok()).body(body.to_string())
 }
 
 /// Answers about tokens are for the asker alone (RFC 6749, 5.1).
@@ -168,176 +164,11 @@ fn read(request: &HttpRequest, form: Form) -> Result<TokenRequest, Refused> {
         }
         None => return Err(Refused::bad("invalid_request", "grant_type is missing")),
     }
-    let (client_id, client_secret) = credentials(request, form.client_id, form.client_secret)?;
+    let (client_id, client_secret) =
+        credentials::read(request, form.client_id, form.client_secret)?;
     Ok(TokenRequest {
         client_id,
         client_secret,
         scope: form.scope,
     })
-}
-
-/// The client's id and secret, from the header (client_secret_basic) or the body (client_secret_post), never both.
-fn credentials(
-    request: &HttpRequest,
-    id: Option<String>,
-    secret: Option<SecretString>,
-) -> Result<(String, SecretString), Refused> {
-    let Some(header) = request.headers().get(header::AUTHORIZATION) else {
-        return match (id, secret) {
-            (Some(id), Some(secret)) => Ok((id, secret)),
-            (None, _) => Err(Refused::client("client_id is missing")),
-            (Some(_), None) => Err(Refused::client("client_secret is missing")),
-        };
-    };
-    if secret.is_some() {
-        return Err(Refused::bad(
-            "invalid_request",
-            "send the client's secret in the header or in the body, not in both",
-        ));
-    }
-    let basic = header.to_str().ok().and_then(basic);
-    let (named, secret) = basic
-        .ok_or_else(|| Refused::client("the Authorization header holds no Basic credentials"))?;
-    if id.is_some_and(|id| id != named) {
-        return Err(Refused::bad(
-            "invalid_request",
-            "header and body name different clients",
-        ));
-    }
-    Ok((named, secret))
-}
-
-/// Reads Basic credentials; both halves are form-encoded first (RFC 6749, 2.3.1).
-fn basic(value: &str) -> Option<(String, SecretString)> {
-    let (scheme, encoded) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
-    let (id, secret) = decoded.split_once(':')?;
-    Some((form_decoded(id), SecretString::from(form_decoded(secret))))
-}
-
-fn form_decoded(text: &str) -> String {
-    let pair = format!("v={}", text.replace('&', "%26"));
-    url::form_urlencoded::parse(pair.as_bytes())
-        .next()
-        .map_or_else(String::new, |(_, value)| value.into_owned())
-}
-
-fn refusal_of(fault: &UrlencodedError) -> Refused {
-    match fault {
-        UrlencodedError::Overflow { limit, .. } => Refused {
-            status: StatusCode::PAYLOAD_TOO_LARGE,
-            ..Refused::bad(
-                "invalid_request",
-                format!("the body is larger than {limit} bytes"),
-            )
-        },
-        UrlencodedError::ContentType => Refused::bad(
-            "invalid_request",
-            "the body must be application/x-www-form-urlencoded by its Content-Type",
-        ),
-        // The parser's message may quote the body, which holds the secret.
-        _ => Refused::bad(
-            "invalid_request",
-            "the body is no form, or names a parameter twice",
-        ),
-    }
-}
-
-impl Refused {
-    fn bad(error: &'static str, description: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            error,
-            description: description.into(),
-            retry_after: None,
-        }
-    }
-
-    fn client(description: &str) -> Self {
-        Self {
-            status: StatusCode::UNAUTHORIZED,
-            ..Self::bad("invalid_client", description)
-        }
-    }
-
-    fn too_many(wait: Duration) -> Self {
-        Self {
-            status: StatusCode::TOO_MANY_REQUESTS,
-            retry_after: Some(wait),
-            ..Self::bad(
-                "temporarily_unavailable",
-                "too many failures for this client; wait and try again",
-            )
-        }
-    }
-
-    fn answer(&self) -> HttpResponse {
-        let mut response = uncached(HttpResponse::build(self.status));
-        if self.status == StatusCode::UNAUTHORIZED {
-            response.insert_header((
-                header::WWW_AUTHENTICATE,
-                "Basic realm=\"callwright\", charset=\"UTF-8\"",
-            ));
-        }
-        if let Some(wait) = self.retry_after {
-            response.insert_header((header::RETRY_AFTER, (wait.as_secs() + 1).to_string()));
-        }
-        response.body(json_text(
-            &json!({ "error": self.error, "error_description": self.description }),
-        ))
-    }
-
-    fn into_error(self) -> actix_web::Error {
-        actix_web::error::InternalError::from_response(self.error, self.answer()).into()
-    }
-}
-
-impl From<TokenRefusal> for Refused {
-    fn from(refusal: TokenRefusal) -> Self {
-        match refusal {
-            TokenRefusal::InvalidClient => Self::client("no client has this id and secret"),
-            TokenRefusal::InvalidScope(said) => Self::bad("invalid_scope", said),
-            TokenRefusal::Unavailable(cause) => {
-                tracing::warn!(cause = %cause, "a token could not be issued");
-                Self {
-                    status: StatusCode::SERVICE_UNAVAILABLE,
-                    retry_after: Some(Duration::from_secs(4)),
-                    ..Self::bad(
-                        "temporarily_unavailable",
-                        "tokens cannot be issued now; try again in a few seconds",
-                    )
-                }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn basic_credentials_are_form_encoded_inside() {
-        let encode = |text: &str| format!("Basic {}", STANDARD.encode(text));
-        let cases = [
-            (encode("id:secret"), Some(("id", "secret"))),
-            (encode("a%3Ab:c+d%2B"), Some(("a:b", "c d+"))),
-            (encode("id:a:b"), Some(("id", "a:b"))),
-            (encode("id:a&b=c"), Some(("id", "a&b=c"))),
-            (encode("no colon"), None),
-            ("Bearer abc".to_owned(), None),
-            ("Basic !!!".to_owned(), None),
-            ("Basic".to_owned(), None),
-        ];
-        for (header, expected) in cases {
-            let found = basic(&header);
-            let found = found
-                .as_ref()
-                .map(|(id, secret)| (id.as_str(), secret.expose_secret()));
-            assert_eq!(found, expected, "{header}");
-        }
-    }
 }

@@ -5,7 +5,7 @@ use actix_web::{HttpResponse, Resource, web};
 use callwright_domain::identity::Scope;
 use serde_json::{Value, json};
 
-use super::{IdentityRoutes, json_text, token};
+use super::{IdentityRoutes, token};
 use crate::web::problem::{Problem, method_not_allowed};
 
 /// Verifiers may keep both documents for 5 minutes. A key id they do not know makes any sound verifier ask again.
@@ -27,10 +27,11 @@ pub(super) fn jwks() -> Resource {
 
 async fn show_discovery(routes: web::Data<IdentityRoutes>) -> Result<HttpResponse, Problem> {
     let issuer = routes.embedded()?.url();
+    let base = issuer.trim_end_matches('/');
     let document = json!({
         "issuer": issuer,
-        "token_endpoint": format!("{issuer}{}", token::PATH),
-        "jwks_uri": format!("{issuer}{JWKS_PATH}"),
+        "token_endpoint": format!("{base}{}", token::PATH),
+        "jwks_uri": format!("{base}{JWKS_PATH}"),
         "grant_types_supported": ["client_credentials"],
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "scopes_supported": Scope::ALL.map(Scope::as_str),
@@ -53,5 +54,5 @@ fn cacheable(document: &Value) -> HttpResponse {
     HttpResponse::Ok()
         .content_type("application/json")
         .insert_header((header::CACHE_CONTROL, CACHEABLE))
-        .body(json_text(document))
+        .body(document.to_string())
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::shown;
 
-/// How far the clocks of issuer and service may differ.
-pub const LEEWAY: TimeDelta = TimeDelta::seconds(30);
+/// The most that the clocks of issuer and service may be allowed to differ: beyond it expired tokens would live on.
+pub const LARGEST_LEEWAY: TimeDelta = TimeDelta::seconds(300);
 
 /// What a token must claim to be accepted.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub struct Expectations {
     pub audience: String,
     /// The claim that names the tenant.
     pub tenant_claim: String,
+    /// How far the clocks of issuer and service may differ; [`LARGEST_LEEWAY`] at most.
+    pub leeway: TimeDelta,
 }
 
 /// Gives the principal that `claims` stand for.
@@ -32,7 +34,7 @@ pub(super) fn check(
 ) -> Result<Principal, TokenFault> {
     check_issuer(claims, &expected.issuer)?;
     check_audience(claims, &expected.audience)?;
-    let expires_at = check_times(claims, now)?;
+    let expires_at = check_times(claims, expected.leeway.min(LARGEST_LEEWAY), now)?;
     Ok(Principal {
         tenant: tenant(claims, &expected.tenant_claim)?,
         subject: subject(claims)?,
@@ -74,15 +76,16 @@ fn check_audience(claims: &Map<String, Value>, expected: &str) -> Result<(), Tok
 
 fn check_times(
     claims: &Map<String, Value>,
+    leeway: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<DateTime<Utc>, TokenFault> {
     let expires = moment(claims, "exp")?
         .ok_or_else(|| refused("the token never expires (it has no `exp`)"))?;
-    if now >= expires + LEEWAY {
+    if now >= expires + leeway {
         return Err(refused(format!("the token expired at {}", clock(expires))));
     }
     if let Some(begins) = moment(claims, "nbf")?
-        && now + LEEWAY < begins
+        && now + leeway < begins
     {
         return Err(refused(format!(
             "the token is not valid before {}",
@@ -182,6 +185,7 @@ mod tests {
             issuer: "https://id.example".to_owned(),
             audience: "callwright".to_owned(),
             tenant_claim: "tenant".to_owned(),
+            leeway: TimeDelta::seconds(30),
         };
         let now = DateTime::from_timestamp(NOW, 0).unwrap();
         check(claims.as_object().unwrap(), &expected, now).map_err(|fault| fault.to_string())

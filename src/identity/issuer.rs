@@ -1,7 +1,7 @@
 //! The embedded issuer: signs access tokens for OAuth clients, and rotates the keys it signs with.
 //!
 //! Any number of replicas share the keys. Each asks for the newest key at least once a minute, so that after a rotation
-//! no token is signed with the old key for longer than [`STALE_AFTER`].
+//! no token is signed with the old key for longer than two minutes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::claims::LEEWAY;
+use super::claims::LARGEST_LEEWAY;
 use super::clients::{Client, ClientStore, scope_text};
 use super::keys::{self, KeyStore};
 use super::secrets::SecretChecker;
@@ -220,7 +220,7 @@ impl Issuer {
         let now = (self.clock)();
         // Another replica may sign with the old key until it must ask the store again.
         let lifetime = TimeDelta::from_std(self.options.token_lifetime).unwrap_or(TimeDelta::MAX);
-        let published_until = now + lifetime + STALE_AFTER + LEEWAY;
+        let published_until = now + lifetime + STALE_AFTER + LARGEST_LEEWAY;
         self.keys
             .replace(&old.kid, published_until, keys::generate(now)?)
             .await?;

@@ -1,7 +1,7 @@
 //! Public keys of one issuer, kept at hand.
 //!
 //! A key that is known is found without waiting, whatever the issuer does. A key that is not makes the cache ask the
-//! source, one task at a time and at most once in [`RETRY_AFTER`], so that a flood of made-up key ids costs the issuer
+//! source, one task at a time and at most once in 30 s, so that a flood of made-up key ids costs the issuer
 //! next to nothing. A successful answer replaces all keys: one that is gone from it is no longer accepted.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::jwk::VerificationKey;
 use super::keys::KeyStore;
 use super::{Clock, shown};
 
-/// Shortest time between two questions to the source that no success separates from a need.
+/// Shortest time between two questions to the source, unless told otherwise: anyone can send tokens that name unknown keys.
 const RETRY_AFTER: TimeDelta = TimeDelta::seconds(30);
 
 /// Keys older than this are asked for again in the background.
@@ -90,6 +90,7 @@ struct Shared {
     source: Box<dyn KeySource>,
     clock: Clock,
     set: ArcSwap<KeySet>,
+    retry_after: TimeDelta,
 }
 
 /// The public keys of one issuer; clones share them.
@@ -100,13 +101,24 @@ pub struct KeyCache {
 }
 
 impl KeyCache {
-    /// An empty cache over `source`.
+    /// An empty cache over `source`, which is asked about unknown keys at most once in 30 s.
     #[must_use]
     pub fn new(source: Box<dyn KeySource>, clock: Clock) -> Self {
+        Self::asking_at_most_every(RETRY_AFTER, source, clock)
+    }
+
+    /// An empty cache over `source`, which is asked about unknown keys at most once in `retry_after`.
+    #[must_use]
+    pub fn asking_at_most_every(
+        retry_after: TimeDelta,
+        source: Box<dyn KeySource>,
+        clock: Clock,
+    ) -> Self {
         let shared = Shared {
             source,
             clock,
             set: ArcSwap::default(),
+            retry_after,
         };
         Self {
             shared: Arc::new(shared),
@@ -181,9 +193,10 @@ impl KeyCache {
             (Lookup::Found(key), _) => Ok(key),
             (Lookup::WrongAlgorithm(allowed), _) => Err(wrong_algorithm(algorithm, &allowed)),
             (Lookup::Unknown, None) => Err(unknown_key(kid)),
-            (Lookup::Unknown, Some(fault)) => Err(TokenFault::Unavailable(format!(
-                "the token cannot be checked now: the issuer's keys could not be read ({fault})"
-            ))),
+            // The cause is in the log; it may name hosts that are nobody's business at the other end.
+            (Lookup::Unknown, Some(_)) => Err(TokenFault::Unavailable(
+                "the token cannot be checked now: the issuer's keys could not be read".to_owned(),
+            )),
         }
     }
 
@@ -200,7 +213,7 @@ impl KeyCache {
 
     fn just_asked(&self, gate: &Gate) -> bool {
         let age = gate.asked.map(|at| (self.shared.clock)() - at);
-        age.is_some_and(|age| (TimeDelta::zero()..RETRY_AFTER).contains(&age))
+        age.is_some_and(|age| (TimeDelta::zero()..self.shared.retry_after).contains(&age))
     }
 
     fn refresh_in_background(&self) {

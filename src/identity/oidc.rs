@@ -11,9 +11,6 @@ use url::{Host, Url};
 use super::key_cache::KeySource;
 use super::{Error, shown};
 
-/// Longest time for one request, from connecting to the last byte.
-const REQUEST_DEADLINE: Duration = Duration::from_secs(5);
-
 /// Largest answer read. Large key sets have some tens of keys of 2 KiB each.
 const ANSWER_LIMIT: usize = 256 * 1024;
 
@@ -24,6 +21,8 @@ pub struct Options {
     pub issuer: String,
     /// Certificate authorities in PEM to trust beside those of the system.
     pub authorities_pem: Option<Vec<u8>>,
+    /// Longest wait for each of its two pages.
+    pub fetch_timeout: Duration,
 }
 
 /// Reads the keys of an OIDC issuer over HTTP.
@@ -55,7 +54,7 @@ impl OidcKeys {
             options.issuer.trim_end_matches('/')
         );
         let discovery = safe_url(&address).map_err(Error::Issuer)?;
-        let client = client(options.authorities_pem.as_deref())?;
+        let client = client(options.authorities_pem.as_deref(), options.fetch_timeout)?;
         Ok(Self {
             issuer: options.issuer,
             discovery,
@@ -108,7 +107,7 @@ impl KeySource for OidcKeys {
     }
 }
 
-fn client(authorities: Option<&[u8]>) -> Result<Client, Error> {
+fn client(authorities: Option<&[u8]>, deadline: Duration) -> Result<Client, Error> {
     // A second installation is refused and changes nothing: the provider is there either way.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let unusable = |fault: reqwest::Error| Error::Issuer(root_cause(&fault));
@@ -117,8 +116,8 @@ fn client(authorities: Option<&[u8]>) -> Result<Client, Error> {
         None => Vec::new(),
     };
     Client::builder()
-        .timeout(REQUEST_DEADLINE)
-        .connect_timeout(REQUEST_DEADLINE)
+        .timeout(deadline)
+        .connect_timeout(deadline)
         // A redirect could lead from the trusted address to any other.
         .redirect(redirect::Policy::none())
         .tls_certs_merge(authorities)
@@ -184,6 +183,7 @@ mod tests {
         let options = |issuer: &str| Options {
             issuer: issuer.to_owned(),
             authorities_pem: None,
+            fetch_timeout: Duration::from_secs(5),
         };
         assert!(OidcKeys::new(options("https://id.example")).is_ok());
         let fault = OidcKeys::new(options("http://id.example"))

@@ -92,18 +92,21 @@ fn under_advisory_lock(
     );
     connection.batch_execute(&patient).map_err(failed)?;
     // The lock belongs to the connection: a process that dies lets go of it.
+    let began = Instant::now();
     let locked = connection.batch_execute(&format!("SELECT pg_advisory_lock({ADVISORY_LOCK})"));
     let outcome = match locked {
         Ok(()) => work(connection, POSTGRES, task),
-        Err(_) => Err(Error::MigrationLocked(LOCK_DEADLINE)),
+        Err(_) if began.elapsed() >= LOCK_DEADLINE => Err(Error::MigrationLocked(LOCK_DEADLINE)),
+        Err(source) => Err(failed(source)),
     };
     let usual = statement_timeout.as_millis();
-    connection
-        .batch_execute(&format!(
-            "SELECT pg_advisory_unlock_all(); SET statement_timeout = {usual}; SET lock_timeout = {usual};"
-        ))
-        .map_err(failed)?;
-    outcome
+    let restored = connection.batch_execute(&format!(
+        "SELECT pg_advisory_unlock_all(); SET statement_timeout = {usual}; SET lock_timeout = {usual};"
+    ));
+    // What went wrong first is what matters; a connection that cannot be restored is broken and not used again.
+    let done = outcome?;
+    restored.map_err(failed)?;
+    Ok(done)
 }
 
 /// Takes the lock file beside the database. The system lets go of it when the process dies.

@@ -7,4 +7,6 @@ mod command_line;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod identity;
+#[cfg(test)]
 mod store;

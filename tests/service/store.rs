@@ -1,89 +1,17 @@
 //! The store's promises, each kept on SQLite and on PostgreSQL by the same test.
 
+mod limits;
+mod place;
+
 use std::time::Duration;
 
 use callwright::store::{
     Applied, Change, Client, Error, KeyInsertion, Options, Project, SigningKey, Store,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, PgConnection, SqliteConnection};
 use secrecy::{ExposeSecret as _, SecretString};
-use tempfile::TempDir;
-use uuid::Uuid;
 
-/// An empty database of the test's own, gone when dropped.
-pub(crate) struct Place {
-    pub(crate) url: String,
-    _folder: Option<TempDir>,
-    server: Option<(String, String)>,
-}
-
-impl Place {
-    pub(crate) fn sqlite() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let url = format!("sqlite:{}/deep/er/callwright.db", folder.path().display());
-        Self {
-            url,
-            _folder: Some(folder),
-            server: None,
-        }
-    }
-
-    pub(crate) fn postgres() -> Self {
-        let server = std::env::var("CALLWRIGHT_TEST_POSTGRES").expect(
-            "CALLWRIGHT_TEST_POSTGRES must hold the URL of a PostgreSQL server on which this test may create databases; `make test` starts one",
-        );
-        let name = format!("callwright_{}", Uuid::now_v7().simple());
-        PgConnection::establish(&server)
-            .expect("the server of CALLWRIGHT_TEST_POSTGRES answers")
-            .batch_execute(&format!("CREATE DATABASE {name}"))
-            .expect("a database can be created");
-        let mut url = url::Url::parse(&server).expect("CALLWRIGHT_TEST_POSTGRES is a URL");
-        url.set_path(&name);
-        Self {
-            url: url.into(),
-            _folder: None,
-            server: Some((server, name)),
-        }
-    }
-
-    /// Runs SQL behind the store's back.
-    fn meddle(&self, sql: &str) {
-        match &self.server {
-            Some(_) => PgConnection::establish(&self.url)
-                .unwrap()
-                .batch_execute(sql)
-                .unwrap(),
-            None => {
-                let path = self.url.strip_prefix("sqlite:").unwrap();
-                SqliteConnection::establish(path)
-                    .unwrap()
-                    .batch_execute(sql)
-                    .unwrap();
-            }
-        }
-    }
-
-    pub(crate) async fn store(&self) -> Store {
-        let store = Store::open(Options::new(&self.url))
-            .await
-            .expect("the store opens");
-        store.migrate().await.expect("the store migrates");
-        store
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some((server, name)) = &self.server
-            && let Ok(mut connection) = PgConnection::establish(server)
-        {
-            let dropped = connection.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"));
-            assert!(dropped.is_ok() || std::thread::panicking(), "{dropped:?}");
-        }
-    }
-}
+pub(crate) use place::Place;
 
 macro_rules! on_both_databases {
     ($($name:ident)*) => {
@@ -112,6 +40,7 @@ on_both_databases! {
     what_was_written_is_there_after_reopening
     the_age_of_the_last_success_starts_anew_with_each
     more_callers_than_connections_wait_their_turn
+    a_writer_that_blocks_others_is_waited_for_only_so_long
 }
 
 fn moment(second: i64) -> DateTime<Utc> {
@@ -441,98 +370,31 @@ async fn more_callers_than_connections_wait_their_turn(place: Place) {
     }
 }
 
-#[tokio::test]
-async fn a_server_that_is_not_there_is_named_without_its_password() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let mut options = Options::new(format!("postgres://ann:hunter2@{nobody}/calls"));
-    options.acquire_timeout = Duration::from_millis(300);
-    let fault = Store::open(options)
-        .await
-        .expect_err("nobody listens there");
-    let (said, whole) = (fault.to_string(), format!("{fault:?}"));
+async fn a_writer_that_blocks_others_is_waited_for_only_so_long(place: Place) {
+    place.store().await;
+    let hasty = Options {
+        pool_size: 1,
+        statement_timeout: Duration::from_millis(200),
+        ..Options::new(&place.url)
+    };
+    let store = Store::open(hasty).await.unwrap();
+    let blocker = place.blocker();
+    let fault = store.ensure_tenant("acme", moment(0)).await.unwrap_err();
     assert!(
-        said.contains(&format!("postgres://{nobody}/calls")),
-        "{said}"
+        matches!(
+            fault,
+            Error::Query {
+                what: "adding a tenant",
+                ..
+            }
+        ),
+        "{fault:?}"
     );
-    assert!(said.contains("Connection refused"), "{said}");
+    let fault = store.add_client(client("acme", "id-1")).await.unwrap_err();
+    assert!(matches!(fault, Error::Query { .. }), "{fault:?}");
+    drop(blocker);
     assert!(
-        !whole.contains("hunter2") && !said.contains("hunter2"),
-        "{whole}"
+        store.ensure_tenant("acme", moment(0)).await.unwrap(),
+        "the connection is of use again"
     );
-}
-
-#[tokio::test]
-async fn a_server_that_never_answers_is_given_up_in_time() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut options = Options::new(format!(
-        "postgres://ann@{}/calls",
-        silent.local_addr().unwrap()
-    ));
-    options.acquire_timeout = Duration::from_millis(300);
-    let fault = tokio::time::timeout(Duration::from_secs(20), Store::open(options))
-        .await
-        .expect("in time");
-    assert!(matches!(fault, Err(Error::Unreachable { .. })), "{fault:?}");
-}
-
-#[tokio::test]
-async fn a_folder_that_cannot_be_made_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
-    std::fs::write(&file, "").unwrap();
-    let fault = Store::open(Options::new(format!(
-        "sqlite:{}/callwright.db",
-        file.display()
-    )))
-    .await
-    .unwrap_err();
-    assert!(matches!(fault, Error::File { .. }), "{fault:?}");
-    assert!(
-        fault.to_string().contains("callwright.db") || fault.to_string().contains("file"),
-        "{fault}"
-    );
-}
-
-#[tokio::test]
-async fn the_database_file_is_for_its_owner_alone() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::sqlite();
-    let store = place.store().await;
-    store.insert_key(key("one", 0)).await.unwrap();
-    let path = place.url.strip_prefix("sqlite:").unwrap();
-    for name in [path.to_owned(), format!("{path}-wal")] {
-        let mode = std::fs::metadata(&name).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o600, "{name}");
-    }
-}
-
-#[tokio::test]
-async fn an_answered_write_reaches_the_disk_before_its_answer() {
-    let place = Place::sqlite();
-    let store = place.store().await;
-    store
-        .apply_project(project("acme", "demo", "kept = true"))
-        .await
-        .unwrap();
-    // What a killed process leaves: the files as they are now, and no orderly close.
-    let path = place.url.strip_prefix("sqlite:").unwrap();
-    let copy = tempfile::tempdir().unwrap();
-    for suffix in ["", "-wal"] {
-        std::fs::copy(
-            format!("{path}{suffix}"),
-            copy.path().join(format!("left.db{suffix}")),
-        )
-        .unwrap();
-    }
-    let url = format!("sqlite:{}/left.db", copy.path().display());
-    let found = Store::open(Options::new(url))
-        .await
-        .unwrap()
-        .find_project("acme", "demo")
-        .await
-        .unwrap();
-    assert_eq!(found.expect("it was answered").definition, "kept = true");
 }
