@@ -6,6 +6,8 @@ mod level;
 mod loopback;
 mod publisher;
 mod recorder;
+#[cfg(test)]
+mod tests;
 mod voice_activity;
 
 use std::any::Any;

@@ -270,6 +270,10 @@ impl Session {
 
     /// Gives the client one event.
     pub(super) fn say(&mut self, event: Arc<Event>, ctx: &mut Context<Self>) {
+        // `Session Ended` is the last event for watchers too.
+        if self.exit.is_closed() {
+            return;
+        }
         let event = self.tagged(event);
         self.show(&event);
         self.exit
@@ -337,8 +341,11 @@ impl Session {
         }
     }
 
-    /// Looks at the deadlines, and again when the next one is due.
+    /// Looks at the deadlines, and again when the next one is due; a session that begins to finish looks by itself.
     pub(super) fn watch_deadlines(&mut self, ctx: &mut Context<Self>) {
+        if self.exit.is_closed() {
+            return;
+        }
         let now = Instant::now();
         let due = match &self.ending {
             Some(ending) => ending.deadline,
@@ -356,11 +363,9 @@ impl Session {
                 self.limits.duration.as_secs()
             );
             self.finish(EndReason::MaximumDuration, &message, ctx);
-            self.watch_deadlines(ctx);
         } else {
             let message = format!("nothing came for {} s", self.limits.silence.as_secs_f64());
             self.finish(EndReason::SilenceTimeout, &message, ctx);
-            self.watch_deadlines(ctx);
         }
     }
 }
