@@ -35,7 +35,9 @@ pub(crate) fn cost() -> Result<f64, Fault> {
 /// Measures and prints it.
 pub(crate) fn measure() -> Result<(), Fault> {
     let frames = frames()?;
-    let mut detectors: Vec<_> = (0..DETECTORS).map(|_| earshot::Detector::default_boxed()).collect();
+    let mut detectors: Vec<_> = (0..DETECTORS)
+        .map(|_| earshot::Detector::default_boxed())
+        .collect();
     let mut predict = |turns: &[[i16; FRAME]]| {
         for frame in turns {
             for detector in &mut detectors {
