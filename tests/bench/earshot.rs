@@ -1,7 +1,6 @@
 //! What earshot alone costs: one prediction each 16 ms of one channel, as CPU time for 20 ms.
 //!
-//! With as many detectors as the service has calls, taking turns: a detector that has the caches for itself is a third
-//! cheaper than one of hundreds, and no server has just one.
+//! With as many detectors as the service has calls, taking turns, so that the caches are as busy as they are there.
 
 use std::hint::black_box;
 use std::process::Stdio;
