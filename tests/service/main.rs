@@ -10,3 +10,7 @@ mod house;
 mod identity;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod stream;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,3 @@
+//! Streaming, over real TLS and gRPC, against the program itself.
+
+mod main_job;
