@@ -203,3 +203,6 @@ impl Drop for Sink {
         let _ = self.queue.try_send(Order::Look);
     }
 }
+
+#[cfg(test)]
+mod tests;

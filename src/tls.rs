@@ -3,6 +3,8 @@
 //! The certificate in use can be swapped at any moment; connections that stand keep theirs.
 
 mod authority;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -129,12 +129,7 @@ impl Directory {
     /// # Errors
     /// `draining` or `capacity-exceeded`.
     pub fn enter(self: &Arc<Self>) -> Result<Place, Refusal> {
-        if self.is_draining() {
-            return Err(Refusal::new(
-                ErrorValue::Draining,
-                "the server is shutting down; connect again to reach another",
-            ));
-        }
+        self.refuse_while_draining()?;
         let mut inside = self.lock();
         if inside.places >= self.capacity.server {
             return Err(self.full("the server"));
@@ -149,12 +144,13 @@ impl Directory {
     /// Turns a place on this server into a place of `tenant`.
     ///
     /// # Errors
-    /// `capacity-exceeded` when the tenant is full.
+    /// `draining` when the server began to shut down since the stream came in, `capacity-exceeded` when the tenant is full.
     pub fn enter_tenant(
         self: &Arc<Self>,
         place: Place,
         tenant: &TenantId,
     ) -> Result<TenantPlace, Refusal> {
+        self.refuse_while_draining()?;
         let mut inside = self.lock();
         let count = inside.per_tenant.entry(tenant.clone()).or_default();
         if *count >= self.capacity.tenant {
@@ -219,6 +215,21 @@ impl Directory {
         self.draining.load(Ordering::Acquire)
     }
 
+    fn refuse_while_draining(&self) -> Result<(), Refusal> {
+        if self.is_draining() {
+            return Err(Refusal::new(
+                ErrorValue::Draining,
+                "the server is shutting down; connect again to reach another",
+            ));
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tenants_counted(&self) -> usize {
+        self.lock().per_tenant.len()
+    }
+
     fn full(&self, who: &str) -> Refusal {
         Refusal::new(
             ErrorValue::CapacityExceeded,
@@ -267,3 +278,6 @@ impl Drop for Listed {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,3 +7,6 @@ pub mod nodes;
 pub mod ports;
 pub mod reception;
 pub mod session;
+
+#[cfg(test)]
+mod testing;

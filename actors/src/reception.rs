@@ -160,3 +160,6 @@ fn not_started() -> Refusal {
 fn unavailable(message: impl Into<String>) -> Refusal {
     Refusal::new(ErrorValue::ServiceUnavailable, message)
 }
+
+#[cfg(test)]
+mod tests;

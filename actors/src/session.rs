@@ -17,6 +17,8 @@ mod messages;
 mod outlet;
 mod pacing;
 mod running;
+#[cfg(test)]
+mod tests;
 
 pub use exit::Verdict;
 pub(crate) use messages::NodeSignal;

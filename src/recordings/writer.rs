@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -17,6 +17,9 @@ use super::{Backlog, FileState, Order};
 
 /// How often files are looked at when nothing comes; a file whose last note was lost waits as long to be closed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What people say on the telephone is not for everyone who has an account on the machine.
+const MODE: u32 = 0o640;
 
 struct Open {
     state: Arc<FileState>,
@@ -97,7 +100,11 @@ impl Open {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let file = File::create_new(&self.path)?;
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(MODE)
+            .open(&self.path)?;
         file.write_all_at(&wav::header(self.format, 0), 0)?;
         Ok(file)
     }
@@ -167,3 +174,6 @@ impl Open {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,10 +143,13 @@ const PUBLIC: u32 = 0o644;
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), Fault> {
     let beside = path.with_extension("new");
     let written = || {
+        // What a start that was cut short left there would keep its own mode.
+        if beside.exists() {
+            fs::remove_file(&beside)?;
+        }
         let mut file = OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .mode(mode)
             .open(&beside)?;
         file.write_all(content)?;

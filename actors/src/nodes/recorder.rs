@@ -143,6 +143,19 @@ impl Recorder {
     }
 }
 
+/// A session that ends at once does not ask its nodes to finish: what is gathered still belongs into the file.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let audio = self.after_gap();
+        if let Some(sink) = &mut self.sink
+            && !audio.is_empty()
+        {
+            // The recording ends here: a fault can be told to nobody any more, and the writer logs its own.
+            let _ = sink.write(audio);
+        }
+    }
+}
+
 fn fault(cause: Option<&RecordingFault>) -> NodeFault {
     let text = cause.map_or_else(|| "the recording is closed".to_owned(), ToString::to_string);
     NodeFault(text)

@@ -74,3 +74,6 @@ impl Stream for Paced {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

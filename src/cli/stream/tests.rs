@@ -167,3 +167,25 @@ async fn an_interruption_stops_the_call_and_exits_with_130() {
     assert_eq!(outcome.unwrap_err().exit_code(), 130);
     assert_eq!(server.heard().requests, ["Stop"]);
 }
+
+#[test]
+fn set_after_stream_is_a_project_parameter_and_may_be_repeated() {
+    let line = [
+        "callwright",
+        "stream",
+        "f.wav",
+        "--project",
+        "p",
+        "--set",
+        "a=1",
+        "--set",
+        "b=x",
+    ];
+    let cli = crate::cli::Cli::try_parse_from(line).unwrap();
+    let crate::cli::Command::Stream(args) = cli.command else {
+        panic!("another command");
+    };
+    let settings = project_settings(&args.settings).unwrap();
+    assert_eq!(Value::from(settings), serde_json::json!({"a": 1, "b": "x"}));
+    assert!(project_settings(&["nonsense".to_owned()]).is_err());
+}

@@ -134,22 +134,24 @@ impl Pacer {
         }
     }
 
-    /// Sends everything that has come due.
+    /// Sends everything that has come due until now; what comes due meanwhile is for the next turn, so that a
+    /// machine that cannot keep up is still told the time.
     async fn pace(&mut self) {
+        let until = Instant::now();
         if self.plan.content.audio() {
-            self.pace_chunks().await;
+            self.pace_chunks(until).await;
         }
         if self.plan.content.events() {
-            self.pace_events().await;
+            self.pace_events(until).await;
         }
     }
 
-    async fn pace_chunks(&mut self) {
+    async fn pace_chunks(&mut self, until: Instant) {
         let mut sends = 0;
-        let mut now = Instant::now();
+        let mut now = until;
         loop {
             let due = self.chunks.due(self.next_chunk);
-            if due > now {
+            if due > until {
                 return;
             }
             self.send_chunks(self.next_chunk, due, now);
@@ -190,16 +192,14 @@ impl Pacer {
         }
     }
 
-    async fn pace_events(&mut self) {
+    async fn pace_events(&mut self, until: Instant) {
         let mut sends = 0;
-        let mut now = Instant::now();
-        while self.events.due(self.next_event) <= now {
+        while self.events.due(self.next_event) <= until {
             self.send_event(self.next_event);
             self.next_event += 1;
             sends += 1;
             if sends % BATCH == 0 {
                 tokio::task::yield_now().await;
-                now = Instant::now();
             }
         }
     }

@@ -1,0 +1,4 @@
+//! The node types of the product, each in a running session.
+
+mod hearing;
+mod recording;

@@ -1,0 +1,6 @@
+//! Sessions as their clients and operators see them, with the clock stopped.
+
+mod ending;
+mod panics;
+mod talking;
+mod watching;
