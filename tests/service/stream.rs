@@ -2,9 +2,12 @@
 
 mod crowds;
 mod deadlines;
+mod issuer;
 mod main_job;
 mod readers;
 mod recordings;
 mod refusals;
 mod requests;
+mod shutdown;
 mod tls;
+mod tokens;
