@@ -19,6 +19,8 @@ pub(super) struct Paced {
     rest: Bytes,
     stretch: usize,
     taken: u32,
+    /// There while the neighbours have their turn.
+    pause: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Paced {
@@ -34,7 +36,23 @@ impl Paced {
             rest: Bytes::new(),
             stretch: stretch.max(1),
             taken: 0,
+            pause: None,
         }
+    }
+
+    /// Lets everything else on the thread run. To wake oneself is not enough: actors share the thread with the tasks that
+    /// carry connections, and come round dozens of times before one of those does. A client that reads would then look
+    /// like one that does not, because what it is told never left the queue.
+    fn pausing(&mut self, task: &mut Context<'_>) -> Poll<()> {
+        if self.taken >= TURN {
+            self.taken = 0;
+            self.pause = Some(Box::pin(tokio::task::yield_now()));
+        }
+        if let Some(pause) = &mut self.pause {
+            std::task::ready!(pause.as_mut().poll(task));
+            self.pause = None;
+        }
+        Poll::Ready(())
     }
 
     fn cut(&mut self) -> Bytes {
@@ -47,11 +65,7 @@ impl Stream for Paced {
     type Item = Inbound;
 
     fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Inbound>> {
-        if self.taken >= TURN {
-            self.taken = 0;
-            task.waker().wake_by_ref();
-            return Poll::Pending;
-        }
+        std::task::ready!(self.pausing(task));
         if !self.rest.is_empty() {
             self.taken += 1;
             return Poll::Ready(Some(Inbound::Audio(self.cut())));

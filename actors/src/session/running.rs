@@ -266,12 +266,10 @@ impl Session {
         }
         let event = self.tagged(event);
         self.show(&event);
-        self.exit
-            .listed()
-            .session
-            .events_sent
-            .fetch_add(1, Ordering::Relaxed);
-        self.give(Outgoing::Event(event.to_wire()), ctx);
+        let live = Arc::clone(&self.exit.listed().session);
+        if self.give(Outgoing::Event(event.to_wire()), ctx) {
+            live.events_sent.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Shows watchers an event. One that has fallen behind is let go: its channel closes, and it can ask again.
@@ -304,20 +302,24 @@ impl Session {
         self.give(Outgoing::Response(response), ctx);
     }
 
-    fn give(&mut self, message: Outgoing, ctx: &mut Context<Self>) {
+    /// Whether the message is on its way to the client.
+    fn give(&mut self, message: Outgoing, ctx: &mut Context<Self>) -> bool {
         let given = self
             .exit
             .outlet()
             .map_or(Err(OutletFault::Closed), |outlet| outlet.give(message));
         match given {
-            Ok(()) => {}
-            Err(OutletFault::Full) => self.end(
-                EndReason::SlowReader,
-                "the client does not read its events",
-                ctx,
-            ),
+            Ok(()) => true,
+            Err(OutletFault::Full) => {
+                self.end(
+                    EndReason::SlowReader,
+                    "the client does not read its events",
+                    ctx,
+                );
+                false
+            }
             // Whoever is gone is told by the inbound stream; nodes still finish their work for it.
-            Err(OutletFault::Closed) => {}
+            Err(OutletFault::Closed) => false,
         }
     }
 

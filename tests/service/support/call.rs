@@ -104,6 +104,20 @@ impl Call {
             .is_ok()
     }
 
+    /// Sends a message if there is room for it at once.
+    pub(crate) fn offer(&self, message: StreamInput) -> bool {
+        let up = self.up.as_ref().expect("this side is not closed yet");
+        up.try_send(message).is_ok()
+    }
+
+    /// Waits, without reading, until the server takes no more: the call was reset.
+    pub(crate) async fn cut_off(&self) {
+        let up = self.up.as_ref().expect("this side is not closed yet");
+        timeout(WAIT, up.closed())
+            .await
+            .expect("the call is cut off in time");
+    }
+
     pub(crate) async fn request(&self, json: &str) -> bool {
         self.send(message(ContentType::Request, json, Bytes::new()))
             .await
