@@ -13,14 +13,14 @@ mod voice_activity;
 use std::any::Any;
 use std::sync::Arc;
 
+use actix::Addr;
 use callwright_domain::audio::AudioFormat;
 use callwright_domain::flow::{Emitter, Node, NodeCatalog, NodeFault, NodeSchema, Settings};
 use callwright_domain::identity::TenantId;
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::ports::Recordings;
-use crate::session::NodeSignal;
+use crate::session::{NodeSignal, Session};
 
 /// What a node is built with.
 #[derive(Clone)]
@@ -53,11 +53,12 @@ impl NodeContext {
 #[derive(Clone)]
 pub struct SignalSender {
     node: usize,
-    to: mpsc::Sender<NodeSignal>,
+    /// An address of its own: a mailbox always has room for one message from each.
+    to: Addr<Session>,
 }
 
 impl SignalSender {
-    pub(crate) const fn new(node: usize, to: mpsc::Sender<NodeSignal>) -> Self {
+    pub(crate) const fn new(node: usize, to: Addr<Session>) -> Self {
         Self { node, to }
     }
 

@@ -7,11 +7,13 @@ mod audio;
 mod call;
 mod server;
 mod start;
+mod wire;
 
 pub(crate) use audio::{fixture, fixture_audio, pcm, tone, wav_data};
 pub(crate) use call::{Call, Heard, Said, WAIT, dial, dial_plaintext, message};
 pub(crate) use server::{Outcome, Server, ServerBuilder};
 pub(crate) use start::Start;
+pub(crate) use wire::assert_wire;
 
 /// The `Reason` of a call's last event.
 pub(crate) fn reason(event: &serde_json::Value) -> &str {

@@ -71,6 +71,8 @@ pub struct WatchEvents {
 }
 
 /// The result of work that a node started outside the flow.
+#[derive(Message)]
+#[rtype(result = "()")]
 pub(crate) struct NodeSignal {
     pub(crate) node: usize,
     pub(crate) result: Box<dyn Any + Send>,

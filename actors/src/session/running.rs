@@ -31,8 +31,6 @@ use crate::directory::{Directory, LiveSession};
 use crate::nodes::{NodeContext, Registry, SignalSender};
 use crate::reception::Admission;
 
-/// Results of nodes' outside work that may wait: each of at most 64 nodes has one under way.
-const SIGNAL_QUEUE: usize = 64;
 /// Most operators watching one session; one more takes the place of nobody.
 const WATCHER_LIMIT: usize = 8;
 
@@ -129,14 +127,6 @@ impl Session {
             // The queue is empty: this cannot be refused but by a client that is gone, which the stream will tell.
             let _ = outlet.give(Outgoing::Response(protocol::started(id)));
         }
-        let (signals, results) = mpsc::channel(SIGNAL_QUEUE);
-        ctx.add_stream(futures_util::stream::unfold(
-            results,
-            |mut results| async move {
-                let signal: NodeSignal = results.recv().await?;
-                Some((signal, results))
-            },
-        ));
         let nodes = admission
             .plan
             .nodes
@@ -154,7 +144,7 @@ impl Session {
                         format: asked.format,
                         language: asked.language.clone(),
                         settings: settings.clone(),
-                        signals: SignalSender::new(index, signals.clone()),
+                        signals: SignalSender::new(index, ctx.address()),
                     },
                 )
             })
@@ -420,14 +410,14 @@ impl StreamHandler<Inbound> for Session {
     }
 }
 
-impl StreamHandler<NodeSignal> for Session {
+impl Handler<NodeSignal> for Session {
+    type Result = ();
+
     fn handle(&mut self, signal: NodeSignal, ctx: &mut Self::Context) {
         self.flow.signal(signal.node, signal.result);
         self.speak(ctx);
         self.end_if_finished(ctx);
     }
-
-    fn finished(&mut self, _ctx: &mut Self::Context) {}
 }
 
 impl Handler<EndSession> for Session {
