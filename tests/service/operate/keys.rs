@@ -1,12 +1,14 @@
 //! `callwright keys`: a rotation beside a running service.
 
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::{each, json};
 use crate::store::Place;
-use crate::support::{Server, Start};
+use crate::support::{Server, Start, WAIT};
 
 fn kid(token: &str) -> String {
     let head = URL_SAFE_NO_PAD
@@ -37,6 +39,20 @@ async fn published(server: &Server) -> Vec<String> {
     kids
 }
 
+/// Waits until the service has read the key of `token`: it asks for an unknown one at most once an interval.
+async fn await_trust(server: &Server, token: &str) {
+    let begun = Instant::now();
+    while !server
+        .admin_get("/admin/sessions", token)
+        .await
+        .status()
+        .is_success()
+    {
+        assert!(begun.elapsed() < WAIT, "the new key is not trusted");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[actix_web::test]
 async fn after_a_rotation_the_new_key_signs_and_tokens_of_the_old_one_stay_good() {
     let place = Place::postgres();
@@ -44,6 +60,7 @@ async fn after_a_rotation_the_new_key_signs_and_tokens_of_the_old_one_stay_good(
         Server::builder()
             .set("store.url", &place.url)
             .set("identity.public_url", "https://tokens.example")
+            .set("identity.unknown_key_fetch_interval_s", 1)
             .start()
             .await
     };
@@ -61,6 +78,7 @@ async fn after_a_rotation_the_new_key_signs_and_tokens_of_the_old_one_stay_good(
     assert_eq!(kid(&new), new_kid);
     let mut both = vec![kid(&old), new_kid.clone()];
     both.sort_unstable();
+    await_trust(&server, &new).await;
     for server in [&server, &other] {
         assert_eq!(published(server).await, both);
         for token in [&old, &new] {
