@@ -142,7 +142,9 @@ impl Context {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     telemetry::install_crypto();
-    match cli.command.run(&cli.context) {
+    let outcome = cli.command.run(&cli.context);
+    telemetry::finish();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(),
     }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::Desk;
+use crate::web::problem::Worded;
 
 /// Longest wait for one dependency; orchestrators ask every few seconds and give up soon.
 const CHECK_DEADLINE: Duration = Duration::from_secs(2);
@@ -128,7 +129,9 @@ async fn look(desk: web::Data<Desk>, request: HttpRequest) -> HttpResponse {
     } else {
         "not ready; ask /readyz?verbose\n"
     };
-    response.content_type("text/plain").body(word)
+    let mut response = response.content_type("text/plain").body(word);
+    response.extensions_mut().insert(Worded);
+    response
 }
 
 fn wants_detail(query: &str) -> bool {

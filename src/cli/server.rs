@@ -16,7 +16,7 @@ use super::{Failure, exit};
 use crate::client::fault::ClientFault;
 use crate::client::start::Setting;
 use crate::client::target::{Security, ServerAddress, Target};
-use crate::client::token::{Credentials, TokenFault, fetch, tenant_of};
+use crate::client::token::{Credentials, STREAMING, TokenFault, fetch, tenant_of};
 
 /// The tenant that a server makes for itself.
 const DEFAULT_TENANT: &str = "default";
@@ -215,7 +215,7 @@ impl ServerArgs {
             address: self.address()?,
             security: self.security()?,
         };
-        let token = self.find_token(&target.security).await?;
+        let token = self.find_token(&target.security, Some(STREAMING)).await?;
         let named = token.as_ref().and_then(tenant_of);
         let tenant = self.tenant.clone().or(named);
         Ok(Caller {
@@ -227,12 +227,14 @@ impl ServerArgs {
 
     /// Fetches a token for the credentials given, without looking for a server to stream to.
     ///
+    /// It is good for `scope` (names separated by spaces), or for all that the client may do.
+    ///
     /// # Errors
     /// [`ServerFault`] says what is missing or was refused.
-    pub async fn fetch_token(&self) -> Result<SecretString, ServerFault> {
+    pub async fn fetch_token(&self, scope: Option<&str>) -> Result<SecretString, ServerFault> {
         // A token endpoint without TLS, or with a public certificate, needs no authority of ours.
         let security = self.security().unwrap_or(Security::Plaintext);
-        self.find_token(&security)
+        self.find_token(&security, scope)
             .await?
             .ok_or(ServerFault::NoCredentials)
     }
@@ -262,7 +264,11 @@ impl ServerArgs {
         }
     }
 
-    async fn find_token(&self, security: &Security) -> Result<Option<SecretString>, ServerFault> {
+    async fn find_token(
+        &self,
+        security: &Security,
+        scope: Option<&str>,
+    ) -> Result<Option<SecretString>, ServerFault> {
         let Some(client_id) = self.client_id.clone() else {
             return Ok(self.token.clone());
         };
@@ -275,7 +281,7 @@ impl ServerArgs {
             Security::Tls { authorities } => Some(authorities.as_slice()),
             Security::Plaintext => None,
         };
-        Ok(Some(fetch(&credentials, authorities).await?))
+        Ok(Some(fetch(&credentials, scope, authorities).await?))
     }
 
     fn token_endpoint(&self) -> Result<Url, ServerFault> {

@@ -16,7 +16,7 @@ const DEADLINE: Duration = Duration::from_secs(15);
 /// The path of the token endpoint of an embedded issuer.
 const TOKEN_PATH: &str = "/connect/token";
 /// The scope that streaming needs.
-const SCOPE: &str = "streaming";
+pub const STREAMING: &str = "streaming";
 
 /// What a program proves itself with at the token endpoint.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub enum TokenFault {
     },
 }
 
-/// Fetches a token with scope `streaming`.
+/// Fetches a token with `scope` (names separated by spaces), or with all that the client has.
 ///
 /// `authorities` (PEM) are trusted besides the machine's own when the endpoint is `https`.
 ///
@@ -61,6 +61,7 @@ pub enum TokenFault {
 /// [`TokenFault`] says whether the endpoint was not reached, refused, or answered something else.
 pub async fn fetch(
     credentials: &Credentials,
+    scope: Option<&str>,
     authorities: Option<&[u8]>,
 ) -> Result<SecretString, TokenFault> {
     let endpoint = endpoint_of(&credentials.endpoint);
@@ -69,12 +70,12 @@ pub async fn fetch(
         reason: root_cause(&fault.without_url()),
     };
     let client = http_client(authorities).map_err(unreachable)?;
-    let form = [
+    let mut form = vec![
         ("grant_type", "client_credentials"),
         ("client_id", &credentials.client_id),
         ("client_secret", credentials.client_secret.expose_secret()),
-        ("scope", SCOPE),
     ];
+    form.extend(scope.map(|scope| ("scope", scope)));
     let answer = client
         .post(endpoint.clone())
         .form(&form)
@@ -236,7 +237,9 @@ mod tests {
     async fn credentials_become_a_token() {
         let (url, served) =
             endpoint("200 OK", r#"{"access_token":"abc","token_type":"Bearer"}"#).await;
-        let token = fetch(&credentials(url), None).await.unwrap();
+        let token = fetch(&credentials(url), Some(STREAMING), None)
+            .await
+            .unwrap();
         assert_eq!(token.expose_secret(), "abc");
         let asked = served.await.unwrap();
         assert!(asked.starts_with("POST /connect/token "), "{asked}");
@@ -251,7 +254,9 @@ mod tests {
     async fn refused_credentials_say_why_and_not_what_they_were() {
         let body = r#"{"error":"invalid_client","error_description":"no such client"}"#;
         let (url, _served) = endpoint("401 Unauthorized", body).await;
-        let fault = fetch(&credentials(url), None).await.unwrap_err();
+        let fault = fetch(&credentials(url), Some(STREAMING), None)
+            .await
+            .unwrap_err();
         assert!(matches!(fault, TokenFault::Refused(_)));
         assert!(
             fault
@@ -265,7 +270,9 @@ mod tests {
     #[tokio::test]
     async fn something_else_at_the_endpoint_is_told_apart_from_a_refusal() {
         let (url, _served) = endpoint("200 OK", r#"{"hello":1}"#).await;
-        let fault = fetch(&credentials(url), None).await.unwrap_err();
+        let fault = fetch(&credentials(url), Some(STREAMING), None)
+            .await
+            .unwrap_err();
         assert!(matches!(fault, TokenFault::Unexpected { .. }), "{fault}");
     }
 
@@ -278,6 +285,7 @@ mod tests {
             .unwrap();
         let fault = fetch(
             &credentials(format!("http://{free}").parse().unwrap()),
+            Some(STREAMING),
             None,
         )
         .await

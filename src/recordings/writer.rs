@@ -157,6 +157,8 @@ impl Open {
     /// Not synced: what was written survives the process, and waiting for the disk here would hold up every other call.
     fn close(mut self) {
         self.pad();
+        // Closed before anybody is told that it is.
+        self.file = None;
         let done = self
             .state
             .done

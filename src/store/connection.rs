@@ -36,7 +36,10 @@ pub(super) struct ConnectFault(String);
 
 impl Connector {
     fn fault(&self, fault: &dyn std::fmt::Display) -> ConnectFault {
-        ConnectFault(self.location.redact(fault.to_string().trim()))
+        // PostgreSQL says it on several lines; a fault is told on one.
+        let said = fault.to_string();
+        let lines: Vec<_> = said.split_whitespace().collect();
+        ConnectFault(self.location.redact(&lines.join(" ")))
     }
 
     fn sqlite(&self, path: &str) -> Result<AnyConnection, ConnectFault> {

@@ -11,7 +11,7 @@ pub enum Error {
     )]
     BadUrl(String),
     /// The folder or file of an SQLite store cannot be used.
-    #[error("cannot use {what}")]
+    #[error("cannot use {what}: {source}")]
     File {
         /// The folder or file.
         what: String,

@@ -253,6 +253,9 @@ fn path_problem(fault: &PathError) -> Problem {
     Problem::bad_request("bad-path", format!("The address cannot be read: {fault}."))
 }
 
+/// Put into the extensions of an answer whose words are meant as they are, whatever its status: probes read plain text.
+pub struct Worded;
+
 /// Gives every error answer that has no document yet a problem document. To be wrapped around the whole app.
 ///
 /// # Errors
@@ -276,8 +279,11 @@ pub async fn shape(
     Ok(answer.into_response(problem.error_response()))
 }
 
-/// Whether the answer's body is for programs already: a problem document, or an OAuth error.
+/// Whether the answer's body is as it should be already: a problem document, an OAuth error, or [`Worded`].
 fn has_document<B>(answer: &ServiceResponse<B>) -> bool {
+    if answer.response().extensions().contains::<Worded>() {
+        return true;
+    }
     let media_type = answer
         .headers()
         .get(header::CONTENT_TYPE)

@@ -3,11 +3,17 @@
 //! `cfg(test)` always holds here; written out, it lets clippy know that helpers too may unwrap.
 
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
 mod command_line;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
 mod identity;
+#[cfg(test)]
+mod operate;
+#[cfg(test)]
+mod starting;
 #[cfg(test)]
 mod store;
 #[cfg(test)]

@@ -245,7 +245,7 @@ async fn after_a_rotation_old_tokens_verify_until_they_expire_and_then_the_key_i
             .len(),
         2
     );
-    house.pass(TimeDelta::minutes(4));
+    house.pass(TimeDelta::minutes(8));
     assert_eq!(
         issuer.jwks().await.unwrap()["keys"]
             .as_array()

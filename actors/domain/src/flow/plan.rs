@@ -72,17 +72,17 @@ impl Plan {
         lay_wires(&mut nodes, &definition.wires, &mut faults);
         let order = topological(&nodes, &mut faults);
         check_reach(&nodes, &mut faults);
-        let plan = Self {
+        let mut plan = Self {
             project: definition.name.clone(),
-            nodes: reorder(nodes, &order),
+            nodes,
             parameters: definition.parameters.clone(),
         };
-        if faults.is_empty()
-            && let Err(more) = plan.settings(&Parameters::new())
-        {
+        // Before they are put in order: a node on a cycle has no place in it.
+        if let Err(more) = plan.settings(&Parameters::new()) {
             faults.extend(more.0);
         }
         if faults.is_empty() {
+            plan.nodes = reorder(plan.nodes, &order);
             Ok(plan)
         } else {
             Err(PlanFaults(faults))
