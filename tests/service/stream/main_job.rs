@@ -132,6 +132,23 @@ async fn command_line_tells_the_same(server: &Server) {
 }
 
 #[tokio::test]
+async fn the_command_line_tells_a_refusal_and_exits_with_a_code_of_its_own() {
+    let server = Server::start().await;
+    let (id, secret) = server.client("default", &["streaming"]).await;
+    let file = fixture("call.wav");
+    let file = file.to_str().unwrap();
+    let credentials = ["--client-id", &id, "--client-secret", &secret];
+    let refused = ["stream", file, "--project", "nothing", "--fast"];
+    let outcome = server.run(&[&refused[..], &credentials].concat()).await;
+    assert!(outcome.code.is_some_and(|code| code != 0), "{outcome:?}");
+    assert!(outcome.err.contains("project-not-found"), "{outcome:?}");
+    assert!(
+        !outcome.err.contains(&secret) && outcome.out.is_empty(),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
 async fn the_sample_call_comes_back_as_its_turns_digits_and_recording() {
     tell(Server::start().await).await;
 }

@@ -1,7 +1,6 @@
 //! The service as a child process.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use tempfile::TempDir;
 use tonic::transport::Channel;
 
 use super::call::{Call, dial};
+use super::program::{Outcome, command, ended, to_end};
 use super::start::Start;
 use crate::store::Place;
 
@@ -37,14 +37,6 @@ pub(crate) struct Server {
     http: Client,
     /// Dropped after the process that uses it.
     _place: Option<Place>,
-}
-
-/// What a command printed and how it exited.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
 }
 
 impl ServerBuilder {
@@ -173,21 +165,7 @@ impl Server {
 
     /// Runs the program beside this service to its end.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Outcome {
-        let (out, err) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        let mut command = self.command(arguments);
-        command.stdout(out.try_clone().unwrap());
-        command.stderr(err.try_clone().unwrap());
-        let mut child = command.spawn().unwrap();
-        let Some(status) = ended(&mut child, COMMAND_DEADLINE).await else {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("callwright {arguments:?} does not end: {}", text(err));
-        };
-        Outcome {
-            code: status.code(),
-            out: text(out),
-            err: text(err),
-        }
+        to_end(self.command(arguments), COMMAND_DEADLINE).await
     }
 
     /// Runs the program, which must succeed, and gives what it printed.
@@ -298,26 +276,6 @@ impl Server {
     }
 }
 
-/// How the process ended, if it did in that time.
-async fn ended(child: &mut Child, within: Duration) -> Option<ExitStatus> {
-    let begun = Instant::now();
-    while begun.elapsed() < within {
-        if let Some(status) = child.try_wait().unwrap() {
-            return Some(status);
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    None
-}
-
-/// All of a file, whatever was read or written last.
-fn text(mut file: File) -> String {
-    let mut text = String::new();
-    file.rewind().unwrap();
-    file.read_to_string(&mut text).unwrap();
-    text
-}
-
 impl Drop for Server {
     fn drop(&mut self) {
         // Both fail only on a process that has been waited for already.
@@ -336,23 +294,4 @@ fn local() -> String {
 fn http() -> Client {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     Client::builder().timeout(super::WAIT).build().unwrap()
-}
-
-/// The program with these settings and none of whoever runs the tests. `setpriv` becomes the program; should the tests
-/// be killed, the system kills it too.
-fn command(folder: &Path, settings: &[(String, String)]) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--"]);
-    command.arg(env!("CARGO_BIN_EXE_callwright"));
-    let variables = std::env::vars_os().map(|(name, _)| name);
-    for name in variables.filter(|name| is_setting(&name.to_string_lossy())) {
-        command.env_remove(name);
-    }
-    command.envs(settings.iter().map(|(name, value)| (name, value)));
-    command.current_dir(folder).stdin(Stdio::null());
-    command
-}
-
-fn is_setting(name: &str) -> bool {
-    name.to_uppercase().starts_with("CALLWRIGHT__")
 }
