@@ -37,7 +37,7 @@ async fn a_stream_without_a_start_is_refused_in_time() {
 
 #[tokio::test]
 async fn a_call_with_nothing_on_the_wire_ends_while_one_that_speaks_goes_on() {
-    let builder = Server::builder().set("stream.silence_timeout_s", 1);
+    let builder = Server::builder().set("stream.silence_timeout_s", 2);
     let server = builder.start().await;
     server.apply_project(ECHO).await;
     let start = Start::new(&server.streaming_token().await).through("echo");
@@ -47,7 +47,7 @@ async fn a_call_with_nothing_on_the_wire_ends_while_one_that_speaks_goes_on() {
     silent.audio(vec![0xFF; 320]).await;
     let spoken = async {
         let mut ticks = interval(Duration::from_millis(100));
-        for _ in 0..15 {
+        for _ in 0..25 {
             ticks.tick().await;
             assert!(speaking.audio(vec![0xFF; 320]).await);
         }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tonic::Code;
 
-use crate::support::{Said, Server, Start, fixture, fixture_audio, reason, wav_data};
+use crate::support::{Said, Server, Start, assert_wire, fixture, fixture_audio, reason, wav_data};
 
 /// How far a turn's edge may be from where the recipe of the sample call put it, in milliseconds.
 const TURN_TOLERANCE: i64 = 60;
@@ -90,11 +90,13 @@ fn assert_totals(said: &Said) {
 
 async fn tell(server: Server) {
     let start = Start::new(&server.streaming_token().await);
-    let call = server.call(&start).await;
+    let mut call = server.stream().await;
+    assert_wire("started", call.start(&start).await);
     call.chunks(&fixture_audio(), 320).await;
     let said = call.hear_out().await;
     assert_eq!(said.status.code(), Code::Ok, "{:?}", said.status);
     assert_events(&said.events());
+    assert_wire("key", said.named("DTMF")[0].clone());
     assert_recorded(&said.events());
     assert_totals(&said);
     command_line_tells_the_same(&server).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::time::{Instant, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tonic::Code;
 
 use crate::support::{Call, Said, Server, Start, WAIT, assert_wire, reason};
@@ -13,7 +13,7 @@ const SLACK: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn sigterm_tells_open_calls_refuses_new_ones_and_exits_in_time() {
-    let builder = Server::builder().set("service.drain_timeout_s", 3);
+    let builder = Server::builder().set("service.drain_timeout_s", 6);
     let builder = builder.set("stream.finalize_timeout_ms", 3_000);
     let mut server = builder.start().await;
     let start = Start::new(&server.streaming_token().await);
@@ -23,7 +23,7 @@ async fn sigterm_tells_open_calls_refuses_new_ones_and_exits_in_time() {
     let begun = Instant::now();
     server.signal(Signal::TERM);
     let told = polite.await_event("Server Draining").await;
-    assert!(told["Data"]["DeadlineMsec"].as_u64().unwrap() <= 3_000);
+    assert!(told["Data"]["DeadlineMsec"].as_u64().unwrap() <= 6_000);
     stubborn.await_event("Server Draining").await;
     // On a connection that stands, and on a new one.
     for connection in [connection, server.connect().await] {
@@ -52,7 +52,7 @@ async fn sigterm_tells_open_calls_refuses_new_ones_and_exits_in_time() {
     let status = server.exited(SLACK).await;
     assert_eq!(status.code(), Some(0), "{status}");
     let whole = begun.elapsed();
-    assert!(whole < Duration::from_secs(3) + SLACK / 2, "{whole:?}");
+    assert!(whole < Duration::from_secs(6) + SLACK / 2, "{whole:?}");
     assert!(!server.data("addresses.json").exists());
 }
 
@@ -96,6 +96,8 @@ async fn a_recording_is_whole_up_to_its_last_second_when_the_service_is_killed()
     let call = server.call(&start).await;
     let mut sent = 0;
     let mut ticks = interval(Duration::from_millis(20));
+    // Never more than real time, or the last second would hold more than a second.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for chunk in audio.chunks(20 * BYTES_PER_MSEC).take(125) {
         ticks.tick().await;
         assert!(call.audio(chunk.to_vec()).await);
