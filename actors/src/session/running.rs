@@ -427,6 +427,9 @@ impl Handler<EndSession> for Session {
 
     fn handle(&mut self, order: EndSession, ctx: &mut Self::Context) {
         tracing::info!(session = %self.id, reason = order.reason.as_str(), "session told to end");
+        if let Some(within) = order.within {
+            self.hurry(within, ctx);
+        }
         self.finish(order.reason, &order.message, ctx);
     }
 }
