@@ -77,6 +77,7 @@ pub struct Service {
     recordings: Arc<recordings::Folder>,
     drain: watch::Sender<bool>,
     stopping: watch::Sender<bool>,
+    signals: shutdown::Signals,
     folder: data::Folder,
     settings: Settings,
 }
@@ -120,6 +121,8 @@ impl Service {
             desk,
             certificates.api,
         )?;
+        // Whoever reads the addresses may send a signal at once.
+        let signals = shutdown::Signals::listen();
         folder.announce(&addresses)?;
         tracing::info!(stream = %addresses.stream, api = %addresses.api, admin = %addresses.admin, store = store.shown(), "ready");
         Ok(Self {
@@ -130,6 +133,7 @@ impl Service {
             recordings,
             drain,
             stopping,
+            signals,
             folder,
             settings,
         })

@@ -161,6 +161,7 @@ async fn end(
     let order = EndSession {
         reason: EndReason::EndedByOperator,
         message,
+        within: None,
     };
     let told = timeout(ANSWER_DEADLINE, listing.address.send(order)).await;
     told.map_err(|_| Problem::unavailable("The session does not answer."))?

@@ -19,8 +19,8 @@ const GOODBYE: Duration = Duration::from_secs(1);
 impl Service {
     /// Serves until SIGTERM, SIGINT or the drain switch, then drains: new streams are refused, live sessions are told and
     /// may end by themselves until the drain time is nearly over, then they are ended. A second signal ends them at once.
-    pub async fn run(self) {
-        let mut signals = Signals::listen();
+    pub async fn run(mut self) {
+        let mut signals = std::mem::take(&mut self.signals);
         let mut switch = self.drain.subscribe();
         tokio::select! {
             name = signals.next() => tracing::info!(signal = name, "shutting down"),
@@ -37,7 +37,7 @@ impl Service {
             () = sleep(whole.saturating_sub(reserve)) => {}
             name = signals.next() => tracing::warn!(signal = name, "shutting down at once"),
         }
-        self.end_all();
+        self.end_all(reserve / 3);
         let _ = timeout(
             whole.saturating_sub(begun.elapsed()).min(reserve / 2),
             self.emptied(),
@@ -53,11 +53,13 @@ impl Service {
         }
     }
 
-    fn end_all(&self) {
+    /// Nodes get `within` for what they still have to say, so that every client is told before its connection goes.
+    fn end_all(&self, within: Duration) {
         for listing in self.directory.listings() {
             listing.address.do_send(EndSession {
                 reason: EndReason::ServerDraining,
                 message: "the server is shutting down".to_owned(),
+                within: Some(within),
             });
         }
     }
@@ -85,13 +87,14 @@ impl Service {
 }
 
 /// The signals that end the service.
-struct Signals {
+#[derive(Default)]
+pub(super) struct Signals {
     term: Option<Signal>,
     interrupt: Option<Signal>,
 }
 
 impl Signals {
-    fn listen() -> Self {
+    pub(super) fn listen() -> Self {
         let listen = |kind| {
             signal(kind)
                 .inspect_err(|fault| tracing::error!(%fault, "a signal cannot be listened to"))

@@ -1,6 +1,7 @@
 //! The session while it finishes: no more input, nodes say what they still have, then the last event.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{AsyncContext, Context};
 use callwright_domain::event::{Event, names};
@@ -52,6 +53,15 @@ impl Session {
         self.end_if_finished(ctx);
         if !self.exit.is_closed() {
             ctx.run_later(self.limits.finalize, Self::watch_deadlines);
+        }
+    }
+
+    /// Gives nodes no longer than `within` to finish, whether they have begun to or not.
+    pub(super) fn hurry(&mut self, within: Duration, ctx: &mut Context<Self>) {
+        self.limits.finalize = self.limits.finalize.min(within);
+        if let Some(ending) = &mut self.ending {
+            ending.deadline = ending.deadline.min(Instant::now() + within);
+            ctx.run_later(within, Self::watch_deadlines);
         }
     }
 

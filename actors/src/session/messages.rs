@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Message;
 use bytes::Bytes;
@@ -47,6 +48,9 @@ pub struct EndSession {
     pub reason: EndReason,
     /// In plain words, for the client.
     pub message: String,
+    /// How long nodes may take to finish, where that is less than the session's own limit; it also cuts short a session
+    /// that finishes already.
+    pub within: Option<Duration>,
 }
 
 /// Tells the client that the server is going away.

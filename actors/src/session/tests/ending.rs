@@ -6,7 +6,6 @@ use callwright_domain::event::{Event, names};
 use callwright_domain::protocol::EndReason;
 
 use super::super::{Inbound, InboundFault};
-use crate::session::EndSession;
 use crate::testing::call::{Call, call, echo, one_node};
 use crate::testing::outlet::Heard;
 use crate::testing::{assert_empty, roomy, settle};
@@ -23,7 +22,7 @@ fn totals(event: &Event) -> (&str, u64, u64, u64) {
     )
 }
 
-async fn ended(call: &Call) -> (EndReason, String, Duration) {
+pub(super) async fn ended(call: &Call) -> (EndReason, String, Duration) {
     let (verdict, after) = call.verdict().await;
     assert_empty(&call.directory);
     (verdict.reason, verdict.message, after)
@@ -187,21 +186,6 @@ async fn a_node_that_never_finishes_is_named_at_the_deadline() {
 }
 
 #[actix_rt::test]
-async fn what_comes_first_decides_the_reason() {
-    tokio::time::pause();
-    let mut call = one_node("slow").begin();
-    call.request("Finalize");
-    settle().await;
-    call.half_close();
-    call.address.do_send(EndSession {
-        reason: EndReason::EndedByOperator,
-        message: "too late".to_owned(),
-    });
-    let (reason, message, _) = ended(&call).await;
-    assert_eq!((reason, message.as_str()), (EndReason::Finalized, ""));
-}
-
-#[actix_rt::test]
 async fn stop_cuts_a_finalize_short() {
     tokio::time::pause();
     let call = one_node("stuck").begin();
@@ -254,26 +238,6 @@ async fn a_frame_that_the_end_cut_in_two_is_told() {
     assert_eq!((told[0].start_msec, told[0].end_msec), (10, 10));
     assert_eq!(told[0].data["Bytes"], 3);
     assert_eq!(totals(&verdict.last_event), ("finalized", 10, 323, 2));
-}
-
-#[actix_rt::test]
-async fn an_operator_and_a_draining_server_end_a_session_with_words_for_its_client() {
-    tokio::time::pause();
-    for reason in [EndReason::EndedByOperator, EndReason::ServerDraining] {
-        let call = one_node("slow").begin();
-        let order = EndSession {
-            reason,
-            message: "go home".to_owned(),
-        };
-        call.address.send(order).await.unwrap();
-        let (ended_by, message, after) = ended(&call).await;
-        assert_eq!((ended_by, message.as_str()), (reason, "go home"));
-        assert_eq!(
-            after,
-            Duration::from_secs(3),
-            "nodes still say what they have"
-        );
-    }
 }
 
 #[actix_rt::test]
