@@ -209,6 +209,8 @@ pub(super) async fn open(
                 Box::new(source),
                 Arc::clone(&clock),
             );
+            // Read before the first token comes, so that the first unknown key may be asked for at once.
+            keys.refresh().await.map_err(identity::Error::Key)?;
             let expected = expected(&issuer.options().issuer);
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected, clock)),
@@ -227,6 +229,9 @@ pub(super) async fn open(
                 Box::new(source),
                 Arc::clone(&clock),
             );
+            let ahead = keys.clone();
+            // An issuer that is away now must not keep the service from starting; its log line says so.
+            actix_rt::spawn(async move { ahead.refresh().await });
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected(url), clock)),
                 routes: http::Identity::External(url.clone()),

@@ -81,6 +81,7 @@ enum Lookup {
 
 #[derive(Default)]
 struct Gate {
+    /// When a token last made us ask. What the service asks by itself, at its start, does not count.
     asked: Option<DateTime<Utc>>,
     /// Why the last question had no answer.
     fault: Option<String>,
@@ -218,20 +219,22 @@ impl KeyCache {
 
     fn refresh_in_background(&self) {
         // A gate that is taken means that someone is asking already.
-        let Ok(gate) = Arc::clone(&self.gate).try_lock_owned() else {
+        let Ok(mut gate) = Arc::clone(&self.gate).try_lock_owned() else {
             return;
         };
         if !self.just_asked(&gate) {
+            gate.asked = Some((self.shared.clock)());
             tokio::spawn(Arc::clone(&self.shared).ask(gate, (self.shared.clock)()));
         }
     }
 
     /// Asks the source, or waits for whoever does, and gives the fault of the last question.
     async fn ask_unless_just_asked(&self) -> Option<String> {
-        let gate = Arc::clone(&self.gate).lock_owned().await;
+        let mut gate = Arc::clone(&self.gate).lock_owned().await;
         if self.just_asked(&gate) {
             return gate.fault.clone();
         }
+        gate.asked = Some((self.shared.clock)());
         self.ask(gate).await
     }
 
@@ -251,7 +254,6 @@ impl Shared {
         mut gate: OwnedMutexGuard<Gate>,
         now: DateTime<Utc>,
     ) -> Option<String> {
-        gate.asked = Some(now);
         let answer = self.source.fetch().await;
         gate.fault = match answer {
             Ok(jwks) => {

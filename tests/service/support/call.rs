@@ -110,6 +110,12 @@ impl Call {
         up.try_send(message).is_ok()
     }
 
+    /// Whether nothing more can be sent now: nobody takes what was sent before.
+    pub(crate) fn is_full(&self) -> bool {
+        let up = self.up.as_ref().expect("this side is not closed yet");
+        !up.is_closed() && up.capacity() == 0
+    }
+
     /// Waits, without reading, until the server takes no more: the call was reset.
     pub(crate) async fn cut_off(&self) {
         let up = self.up.as_ref().expect("this side is not closed yet");
