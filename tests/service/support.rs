@@ -11,7 +11,7 @@ mod wire;
 
 pub(crate) use audio::{fixture, fixture_audio, pcm, tone, wav_data};
 pub(crate) use call::{Call, Heard, Said, WAIT, dial, dial_plaintext, message};
-pub(crate) use server::{Outcome, Server, ServerBuilder};
+pub(crate) use server::{Outcome, Server};
 pub(crate) use start::Start;
 pub(crate) use wire::assert_wire;
 

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use rustix::process::Signal;
 use serde_json::Value;
-use tonic::Code;
 
 use crate::support::{Server, Start, reason};
 
@@ -74,22 +72,4 @@ async fn watchers_do_not_hold_up_the_end() {
         "{seen}"
     );
     assert_eq!(server.exited(Duration::from_secs(10)).await.code(), Some(0));
-}
-
-#[actix_web::test]
-async fn a_second_signal_ends_the_calls_at_once_and_still_tells_them() {
-    let mut server = Server::start().await;
-    let token = server.streaming_token().await;
-    let mut call = server.call(&Start::new(&token)).await;
-    call.chunks(&[0xFF; 1_600], 320).await;
-    server.signal(Signal::TERM);
-    call.await_event("Server Draining").await;
-    server.signal(Signal::INT);
-    let said = call.rest().await;
-    assert_eq!(said.status.code(), Code::Unavailable);
-    assert_eq!(reason(said.ended()), "server-draining");
-    assert_eq!(said.named("Recording Saved").len(), 1);
-    // The whole drain time is 30 s; the calls had most of it left.
-    let status = server.exited(Duration::from_secs(10)).await;
-    assert_eq!(status.code(), Some(0));
 }
