@@ -13,10 +13,12 @@
 
 mod ending;
 mod exit;
+mod hearing;
 mod messages;
 mod outlet;
 mod pacing;
 mod running;
+mod speaking;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@ mod run;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod wires;
 
 pub use definition::{Definition, DefinitionFault, FaultPolicy, NodeDefinition};
 pub use node::{AudioBlock, Emitter, Node, NodeFault, Playback};

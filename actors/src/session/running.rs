@@ -2,19 +2,17 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{
     Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, MessageResult,
     StreamHandler,
 };
-use bytes::Bytes;
 use callwright_domain::audio::framer::Framer;
 use callwright_domain::audio::{AudioFormat, Encoding};
 use callwright_domain::event::{Event, names};
-use callwright_domain::flow::{Flow, Output, Parameters, Plan, Playback};
-use callwright_domain::protocol::{self, EndReason, ErrorValue, Refusal, Request, client_event};
+use callwright_domain::flow::{Flow, Parameters, Plan};
+use callwright_domain::protocol::{self, EndReason, ErrorValue, Refusal};
 use chrono::Utc;
 use futures_util::Stream;
 use tokio::sync::mpsc;
@@ -23,9 +21,9 @@ use uuid::Uuid;
 
 use super::exit::Exit;
 use super::messages::{
-    DescribeNodes, EndSession, Inbound, InboundFault, NodeSignal, NoticeDraining, WatchEvents,
+    DescribeNodes, EndSession, Inbound, NodeSignal, NoticeDraining, WatchEvents,
 };
-use super::outlet::{Outgoing, Outlet, OutletFault};
+use super::outlet::{Outgoing, Outlet};
 use super::pacing::Paced;
 use crate::directory::{Directory, LiveSession};
 use crate::nodes::{NodeContext, Registry, SignalSender};
@@ -71,15 +69,15 @@ pub struct SessionStart {
 pub struct Session {
     id: Uuid,
     pub(super) format: AudioFormat,
-    plan: Arc<Plan>,
-    parameters: Parameters,
-    channel_tags: Vec<Vec<String>>,
-    output: Encoding,
+    pub(super) plan: Arc<Plan>,
+    pub(super) parameters: Parameters,
+    pub(super) channel_tags: Vec<Vec<String>>,
+    pub(super) output: Encoding,
     pub(super) flow: Flow,
     pub(super) framer: Framer,
     pub(super) exit: Exit,
     pub(super) limits: Limits,
-    watchers: Vec<mpsc::Sender<Arc<Event>>>,
+    pub(super) watchers: Vec<mpsc::Sender<Arc<Event>>>,
     began: Instant,
     last_heard: Instant,
     /// Set once the session finishes: why, and by when.
@@ -168,168 +166,6 @@ impl Session {
             last_heard: now,
             ending: None,
             late_bytes: 0,
-        }
-    }
-
-    fn audio(&mut self, bytes: Bytes, ctx: &mut Context<Self>) {
-        let live = &self.exit.listed().session;
-        live.audio_bytes
-            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        if self.ending.is_some() {
-            self.late_bytes += bytes.len() as u64;
-            return;
-        }
-        let whole = self.framer.push(bytes);
-        self.flow.audio(&whole);
-        self.exit.audio_msec = self.format.rate.msec_of(self.flow.position());
-        self.speak(ctx);
-    }
-
-    fn request(&mut self, content: &str, ctx: &mut Context<Self>) {
-        match Request::parse(content) {
-            Err((name, refusal)) => self.answer(protocol::refused(&name, &refusal), ctx),
-            Ok(Request::Start(_)) => {
-                let refusal = Refusal::new(
-                    ErrorValue::AlreadyStarted,
-                    "the session has started already",
-                );
-                self.answer(protocol::refused("Start", &refusal), ctx);
-            }
-            Ok(Request::Update(parameters)) => self.update(parameters, ctx),
-            Ok(request @ Request::Finalize) => {
-                self.answer(protocol::accepted(request.name()), ctx);
-                self.finish(EndReason::Finalized, "", ctx);
-            }
-            Ok(request @ Request::Stop) => {
-                self.answer(protocol::accepted(request.name()), ctx);
-                self.end(EndReason::Stopped, "", ctx);
-            }
-        }
-    }
-
-    fn update(&mut self, changes: Parameters, ctx: &mut Context<Self>) {
-        let mut parameters = self.parameters.clone();
-        for (name, value) in changes {
-            parameters.retain(|known, _| protocol::fold_key(known) != protocol::fold_key(&name));
-            parameters.insert(name, value);
-        }
-        match self.plan.settings(&parameters) {
-            Ok(settings) => {
-                self.parameters = parameters;
-                self.flow.update(&settings);
-                self.answer(protocol::accepted("Update"), ctx);
-            }
-            Err(faults) => {
-                let refusal =
-                    Refusal::new(ErrorValue::InvalidRequest, format!("`Settings`: {faults}"));
-                self.answer(protocol::refused("Update", &refusal), ctx);
-            }
-        }
-    }
-
-    fn client_event(&mut self, content: &str, ctx: &mut Context<Self>) {
-        match client_event(content) {
-            Ok(event) if self.ending.is_none() => {
-                self.flow.event(&Arc::new(event));
-                self.speak(ctx);
-            }
-            Ok(_) => {
-                let refusal = Refusal::new(ErrorValue::InvalidRequest, "the session is finishing");
-                self.answer(protocol::refused("Event", &refusal), ctx);
-            }
-            Err(refusal) => self.answer(protocol::refused("Event", &refusal), ctx),
-        }
-    }
-
-    /// Gives the client what the flow has said.
-    pub(super) fn speak(&mut self, ctx: &mut Context<Self>) {
-        let mut failure = None;
-        for output in self.flow.take_outputs() {
-            match output {
-                Output::Event(event) => self.say(event, ctx),
-                Output::Playback(playback) => self.play(&playback, ctx),
-                Output::Failed { node, message } => {
-                    failure = Some(format!("node `{node}` failed: {message}"))
-                }
-            }
-        }
-        if let Some(message) = failure {
-            self.finish(EndReason::NodeFault, &message, ctx);
-        }
-    }
-
-    /// Gives the client one event.
-    pub(super) fn say(&mut self, event: Arc<Event>, ctx: &mut Context<Self>) {
-        // `Session Ended` is the last event for watchers too.
-        if self.exit.is_closed() {
-            return;
-        }
-        let event = self.tagged(event);
-        self.show(&event);
-        let live = Arc::clone(&self.exit.listed().session);
-        if self.give(Outgoing::Event(event.to_wire()), ctx) {
-            live.events_sent.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Shows watchers an event. One that has fallen behind is let go: its channel closes, and it can ask again.
-    pub(super) fn show(&mut self, event: &Arc<Event>) {
-        self.watchers
-            .retain(|watcher| watcher.try_send(Arc::clone(event)).is_ok());
-    }
-
-    fn tagged(&self, event: Arc<Event>) -> Arc<Event> {
-        let tags = usize::try_from(event.channel)
-            .ok()
-            .and_then(|channel| self.channel_tags.get(channel));
-        match tags {
-            Some(tags) if event.tags.is_empty() && !tags.is_empty() => {
-                let mut event = Arc::unwrap_or_clone(event);
-                event.tags.clone_from(tags);
-                Arc::new(event)
-            }
-            _ => event,
-        }
-    }
-
-    fn play(&mut self, playback: &Playback, ctx: &mut Context<Self>) {
-        let mut audio = Vec::with_capacity(playback.samples.len() * self.output.sample_bytes());
-        self.output.encode(&playback.samples, &mut audio);
-        self.give(Outgoing::Audio(audio.into()), ctx);
-    }
-
-    fn answer(&mut self, response: String, ctx: &mut Context<Self>) {
-        self.give(Outgoing::Response(response), ctx);
-    }
-
-    /// Whether the message is on its way to the client.
-    fn give(&mut self, message: Outgoing, ctx: &mut Context<Self>) -> bool {
-        let given = self
-            .exit
-            .outlet()
-            .map_or(Err(OutletFault::Closed), |outlet| outlet.give(message));
-        match given {
-            Ok(()) => true,
-            Err(OutletFault::Full) => {
-                self.end(
-                    EndReason::SlowReader,
-                    "the client does not read its events",
-                    ctx,
-                );
-                false
-            }
-            // Whoever is gone is told by the inbound stream; nodes still finish their work for it.
-            Err(OutletFault::Closed) => false,
-        }
-    }
-
-    fn fault(&mut self, fault: InboundFault, ctx: &mut Context<Self>) {
-        match fault {
-            InboundFault::TooLarge(message) => {
-                self.finish(EndReason::MessageTooLarge, &message, ctx)
-            }
-            InboundFault::Protocol(message) => self.finish(EndReason::ProtocolError, &message, ctx),
-            InboundFault::Lost(message) => self.finish(EndReason::ClientGone, &message, ctx),
         }
     }
 
