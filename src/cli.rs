@@ -170,4 +170,19 @@ mod tests {
             assert_eq!(Cli::try_parse_from(line).unwrap().context.set, ["a=b"]);
         }
     }
+
+    #[test]
+    fn a_secret_may_begin_with_a_dash() {
+        for secret in ["-DRcRyNs", "--dry-run", "-h"] {
+            let line = [
+                "callwright",
+                "token",
+                "--client-id",
+                "c",
+                "--client-secret",
+                secret,
+            ];
+            assert!(Cli::try_parse_from(line).is_ok(), "{secret}");
+        }
+    }
 }

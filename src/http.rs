@@ -1,7 +1,7 @@
 //! The api listener's routes, over HTTP.
 //!
 //! It owns paths, headers, bodies and how faults look on the wire. What the routes do lies behind ports: the embedded
-//! issuer behind [`token::TokenIssuer`], tokens behind the verifier given to [`Guard`](crate::web::auth::Guard).
+//! issuer behind [`token::TokenIssuer`], tokens behind the verifier given to [`Guard`].
 
 mod throttle;
 pub mod token;

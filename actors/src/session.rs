@@ -9,7 +9,7 @@
 //!
 //! Owns the flow and the deadlines of one call. Lives on the thread that carries its connection, and never waits: every
 //! handler returns at once, slow work happens behind the nodes' ports. Whatever ends it, a panic included, the client is
-//! told by a last event and a status ([`exit`]).
+//! told by a last event and a status ([`Verdict`]).
 
 mod ending;
 mod exit;

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
@@ -24,6 +25,8 @@ pub struct Check {
     name: &'static str,
     probe: Probe,
     last_success: Mutex<Option<Instant>>,
+    /// Whether it failed when it was last looked at: the log tells changes, not every look.
+    failing: AtomicBool,
 }
 
 impl Check {
@@ -36,6 +39,7 @@ impl Check {
             name,
             probe: Box::new(move || Box::pin(probe())),
             last_success: Mutex::new(None),
+            failing: AtomicBool::new(false),
         }
     }
 
@@ -46,6 +50,7 @@ impl Check {
             Ok(Err(fault)) => Some(fault),
             Err(_) => Some(format!("no answer within {} s", CHECK_DEADLINE.as_secs())),
         };
+        self.log(fault.as_deref());
         let mut last = self
             .last_success
             .lock()
@@ -59,6 +64,23 @@ impl Check {
             last_success_age_ms: last
                 .map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX)),
             fault,
+        }
+    }
+}
+
+impl Check {
+    fn log(&self, fault: Option<&str>) {
+        let failed = self.failing.swap(fault.is_some(), Ordering::Relaxed);
+        match fault {
+            Some(fault) if !failed => {
+                tracing::warn!(
+                    dependency = self.name,
+                    fault,
+                    "a dependency does not answer"
+                );
+            }
+            None if failed => tracing::info!(dependency = self.name, "it answers again"),
+            _ => {}
         }
     }
 }

@@ -8,6 +8,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web as actix};
 use callwright_actors::directory::Directory;
+use futures_util::future::join_all;
 use rustls::ServerConfig;
 use tokio::sync::watch;
 
@@ -185,8 +186,6 @@ impl Doors {
     }
 
     pub(super) async fn close(self) {
-        for handle in self.handles {
-            handle.stop(true).await;
-        }
+        join_all(self.handles.iter().map(|handle| handle.stop(true))).await;
     }
 }

@@ -1,13 +1,16 @@
 //! Shutting down without hurting a call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use callwright_actors::session::{EndSession, NoticeDraining};
 use callwright_domain::protocol::EndReason;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Service;
+use crate::recordings::Folder;
 
 /// Kept back from the drain time for saying goodbye and writing what is queued; less when the whole is short.
 const RESERVE: Duration = Duration::from_secs(3);
@@ -15,6 +18,8 @@ const RESERVE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(20);
 /// How long connections may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
+/// What recordings get at the least: they are whole on disk in a blink, unless the disk does not answer.
+const LEAST_FOR_DISK: Duration = Duration::from_secs(1);
 
 impl Service {
     /// Serves until SIGTERM, SIGINT or the drain switch, then drains: new streams are refused, live sessions are told and
@@ -43,7 +48,8 @@ impl Service {
             self.emptied(),
         )
         .await;
-        self.close().await;
+        let left = whole.saturating_sub(begun.elapsed());
+        self.close(left.max(LEAST_FOR_DISK)).await;
     }
 
     fn tell(&self, left: Duration) {
@@ -70,19 +76,27 @@ impl Service {
         }
     }
 
-    async fn close(self) {
+    /// The disk gets `left` for what is queued.
+    async fn close(self, left: Duration) {
         self.stopping.send_replace(true);
         self.streams.stop(GOODBYE).await;
         self.doors.close().await;
-        let recordings = self.recordings;
-        if tokio::task::spawn_blocking(move || recordings.close())
-            .await
-            .is_err()
-        {
-            tracing::error!("recordings were not closed");
-        }
+        close_recordings(self.recordings, left).await;
         drop(self.folder);
         tracing::info!("stopped");
+    }
+}
+
+/// On a thread of its own: a runtime would wait for ever for a disk that does not answer.
+async fn close_recordings(recordings: Arc<Folder>, left: Duration) {
+    let (done, closed) = oneshot::channel();
+    let closing = std::thread::Builder::new().spawn(move || {
+        recordings.close();
+        // Nobody waits any more when the time is up.
+        let _ = done.send(());
+    });
+    if closing.is_err() || !matches!(timeout(left, closed).await, Ok(Ok(()))) {
+        tracing::error!("recordings were not closed: the disk does not take what is queued");
     }
 }
 

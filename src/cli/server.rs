@@ -63,8 +63,9 @@ pub struct ServerArgs {
     client_id: Option<String>,
 
     /// Its secret
+    // One in 64 secrets begins with a dash.
     #[arg(long, env = "CALLWRIGHT_CLIENT_SECRET", hide_env_values = true, value_name = "SECRET",
-        value_parser = secret, help_heading = "Identity")]
+        allow_hyphen_values = true, value_parser = secret, help_heading = "Identity")]
     client_secret: Option<SecretString>,
 
     /// Token endpoint [default: the one of the data folder]

@@ -30,6 +30,15 @@ async fn readiness(server: &Server, expected: u16) -> Value {
     }
 }
 
+/// Waits until the log, which a thread of its own writes, says so.
+async fn await_log(server: &Server, words: &str) {
+    let begun = Instant::now();
+    while !server.log().contains(words) {
+        assert!(begun.elapsed() < WAIT, "{words:?} is not in the log");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
 fn dependency<'a>(readiness: &'a Value, name: &str) -> &'a Value {
     let all = readiness["dependencies"].as_array().unwrap();
     all.iter().find(|one| one["name"] == name).unwrap()
@@ -68,6 +77,12 @@ async fn a_recordings_folder_that_is_gone_makes_the_service_unready_until_it_is_
     assert_eq!(text(&server, "/livez").await.0, 200, "it lives");
     std::fs::create_dir(server.data("recordings")).unwrap();
     readiness(&server, 200).await;
+    for words in ["a dependency does not answer", "it answers again"] {
+        await_log(&server, words).await;
+    }
+    let told = server.log();
+    let lines = told.lines().filter(|line| line.contains("does not answer"));
+    assert_eq!(lines.count(), 1, "each change is told once: {told}");
 }
 
 /// Runs SQL on the server of the tests, outside the service's database.
