@@ -157,6 +157,7 @@ impl Doors {
         };
         let api = api.map_err(inside)?.run();
 
+        let drain = desk.drain.clone();
         let desk = actix::Data::new(desk);
         let guard = actix::Data::new(Guard::new(
             identity.verifier.clone(),
@@ -176,9 +177,12 @@ impl Doors {
 
         let handles = vec![api.handle(), admin.handle()];
         for (name, server) in [("api", api), ("admin", admin)] {
+            let drain = drain.clone();
             actix_rt::spawn(async move {
                 if let Err(fault) = server.await {
-                    tracing::error!(door = name, %fault, "an HTTP server ended");
+                    // A service without one of its doors is better started anew than left half open.
+                    tracing::error!(door = name, %fault, "an HTTP server failed; the service drains");
+                    drain.send_replace(true);
                 }
             });
         }

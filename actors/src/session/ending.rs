@@ -37,7 +37,7 @@ impl Ending {
 }
 
 impl Session {
-    /// Lets every node say what it still has, then ends. The first call decides the reason.
+    /// Lets every node say what it still has, then ends. The first call decides the reason, but for [`Session::fail`].
     pub(super) fn finish(&mut self, reason: EndReason, message: &str, ctx: &mut Context<Self>) {
         if self.ending.is_some() || self.exit.is_closed() {
             return;
@@ -53,6 +53,17 @@ impl Session {
         self.end_if_finished(ctx);
         if !self.exit.is_closed() {
             ctx.run_later(self.limits.finalize, Self::watch_deadlines);
+        }
+    }
+
+    /// Ends a session that a node has failed; one that was finishing as it should has failed all the same.
+    pub(super) fn fail(&mut self, message: &str, ctx: &mut Context<Self>) {
+        match &mut self.ending {
+            None => self.finish(EndReason::NodeFault, message, ctx),
+            Some(ending) => {
+                ending.reason = EndReason::NodeFault;
+                message.clone_into(&mut ending.message);
+            }
         }
     }
 

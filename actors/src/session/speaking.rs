@@ -25,7 +25,7 @@ impl Session {
             }
         }
         if let Some(message) = failure {
-            self.finish(EndReason::NodeFault, &message, ctx);
+            self.fail(&message, ctx);
         }
     }
 

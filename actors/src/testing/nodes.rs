@@ -33,12 +33,13 @@ const WORD: NodeSchema = NodeSchema {
 };
 
 /// The node types of the product, and
-/// `panics`, `fails` (at the first audio), `panics-built`, `stuck` (never finishes), `slow` (needs 3 s to finish),
+/// `panics`, `fails` (at the first audio), `fails-late` (when it finishes), `panics-built`, `stuck` (never finishes), `slow` (needs 3 s to finish),
 /// `chatty` (an event per stretch of audio, on channel 0), `word` (the same with its setting in `Data.Word`).
 pub(crate) fn registry(disk: &Memory) -> Registry {
     Registry::standard(&disk.port())
         .with(schema("panics"), |_| Box::new(Panics))
         .with(schema("fails"), |_| Box::new(Fails))
+        .with(schema("fails-late"), |_| Box::new(FailsLate))
         .with(schema("panics-built"), |_| panic!("built to panic"))
         .with(schema("stuck"), |_| Box::new(Stuck))
         .with(schema("slow"), |context| {
@@ -66,6 +67,14 @@ struct Fails;
 impl Node for Fails {
     fn audio(&mut self, _: &AudioBlock<'_>, _: &mut Emitter) -> Result<(), NodeFault> {
         Err(NodeFault("made to fail".to_owned()))
+    }
+}
+
+struct FailsLate;
+
+impl Node for FailsLate {
+    fn finish(&mut self, _: &mut Emitter) -> Result<(), NodeFault> {
+        Err(NodeFault("made to fail late".to_owned()))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, fold_key, invalid, kind};
 use super::refusal::{ErrorValue, Refusal};
 use crate::audio::{AudioFormat, Encoding, HIGHEST_RATE, LOWEST_RATE, SampleRate};
-use crate::event::{Event, NOT_APPLICABLE};
+use crate::event::{Event, NOT_APPLICABLE, names};
 use crate::flow::{Parameters, schema_words};
 
 /// Longest text taken for a name or a language, in characters.
@@ -303,6 +303,11 @@ pub fn client_event(content: &str) -> Result<Event, Refusal> {
     if name.chars().count() > TEXT_LIMIT {
         return Err(invalid(format!(
             "`Event.Name` is over {TEXT_LIMIT} characters"
+        )));
+    }
+    if name == names::SESSION_ENDED {
+        return Err(invalid(format!(
+            "`Event.Name` `{name}` is the service's own: it means that the session is over"
         )));
     }
     let mut event = Event::new(name);

@@ -235,6 +235,7 @@ fn client_events_are_read_and_faults_named() {
         (r#"{"Event":{"Name":"x","Data":[]}}"#, "Data"),
         (r#"{"Event":{"Name":"x","Channel":"left"}}"#, "Channel"),
         (r#"{"Event":{"Name":"x","Tags":7}}"#, "Tags"),
+        (r#"{"Event":{"Name":"Session Ended"}}"#, "own"),
     ] {
         let refusal = client_event(content).unwrap_err();
         assert!(

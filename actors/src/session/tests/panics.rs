@@ -58,6 +58,20 @@ async fn a_fault_with_policy_end_ends_the_session_and_says_which_node() {
 }
 
 #[actix_rt::test]
+async fn a_fault_while_finishing_ends_the_session_as_one_before_does() {
+    tokio::time::pause();
+    let call = call(
+        "\"entry -> bad -> publisher\"",
+        "[[nodes]]\nid = \"bad\"\ntype = \"fails-late\"\non-fault = \"end\"\n",
+    )
+    .begin();
+    call.request("Finalize");
+    let (verdict, _) = call.verdict().await;
+    assert_eq!(verdict.reason, EndReason::NodeFault);
+    assert_eq!(verdict.message, "node `bad` failed: made to fail late");
+}
+
+#[actix_rt::test]
 async fn a_fault_with_policy_continue_is_told_once_and_the_call_goes_on() {
     tokio::time::pause();
     let call = call(
