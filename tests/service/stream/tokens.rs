@@ -1,6 +1,6 @@
 //! Tokens of any OIDC issuer: the good ones start calls, the bad ones do not, whatever is wrong with them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use callwright_proto::ContentType;
@@ -13,14 +13,12 @@ use tonic::transport::Channel;
 
 use super::issuer::{KID, TestIssuer, sign_by_hmac, sign_with, unsigned};
 use super::readers::{assert_echoes, narrow};
-use crate::support::{Call, Said, Server, Start, WAIT, assert_wire, message};
+use crate::support::{Call, Said, Server, Start, assert_wire, message};
 
 const ECHO: &str = "name = \"echo\"\nkind = \"flow\"\nwires = [\"entry -> publisher\"]\n";
 
-/// A service that asks the issuer about unknown keys once in so many seconds.
-async fn serving(issuer: &TestIssuer, interval_s: u64) -> Server {
+async fn serving(issuer: &TestIssuer) -> Server {
     let builder = Server::builder().set("identity.issuer", &issuer.base);
-    let builder = builder.set("identity.unknown_key_fetch_interval_s", interval_s);
     let server = builder.start().await;
     server.apply_project(ECHO).await;
     server
@@ -57,7 +55,7 @@ fn with(claims: &Value, name: &str, value: Value) -> Value {
 #[actix_web::test]
 async fn only_tokens_that_hold_here_and_now_start_a_call() {
     let issuer = TestIssuer::start();
-    let server = serving(&issuer, 1).await;
+    let server = serving(&issuer).await;
     let connection = server.connect().await;
     let claims = issuer.claims();
     let now = chrono::Utc::now().timestamp();
@@ -98,7 +96,7 @@ async fn only_tokens_that_hold_here_and_now_start_a_call() {
 #[actix_web::test]
 async fn no_token_gets_by_without_the_issuers_signature() {
     let issuer = TestIssuer::start();
-    let server = serving(&issuer, 1).await;
+    let server = serving(&issuer).await;
     let connection = server.connect().await;
     let claims = issuer.claims();
     let (good, stranger) = (issuer.good(), KeyPair::generate().unwrap());
@@ -136,7 +134,7 @@ async fn no_token_gets_by_without_the_issuers_signature() {
 #[actix_web::test]
 async fn an_issuer_that_is_down_is_no_fault_of_a_token() {
     let issuer = TestIssuer::start();
-    let server = serving(&issuer, 1).await;
+    let server = serving(&issuer).await;
     let (good, unknown) = (issuer.good(), issuer.sign(&issuer.claims(), "unheard-of"));
     issuer.stop().await;
     let connection = server.connect().await;
@@ -146,29 +144,19 @@ async fn an_issuer_that_is_down_is_no_fault_of_a_token() {
         "its keys are at hand"
     );
     assert_eq!(said.status.code(), Code::Ok);
-    let answer = until_asked(&connection, &unknown).await;
+    let (answer, said) = self::answer(&connection, &unknown).await;
+    assert_eq!(
+        answer["operation-result"], "service-unavailable",
+        "{answer}"
+    );
+    assert_eq!(said.status.code(), Code::Unavailable);
     assert_wire("refused_for_the_issuer", answer);
-}
-
-/// What a token with an unknown key is told once the issuer is asked again, a second after it last was.
-async fn until_asked(connection: &Channel, unknown: &str) -> Value {
-    let begun = Instant::now();
-    loop {
-        let (answer, said) = answer(connection, unknown).await;
-        if said.status.code() == Code::Unavailable {
-            assert_eq!(answer["operation-result"], "service-unavailable");
-            return answer;
-        }
-        assert_eq!(answer["operation-result"], "invalid-token", "{answer}");
-        assert!(begun.elapsed() < WAIT, "the issuer is never asked again");
-        sleep(Duration::from_millis(50)).await;
-    }
 }
 
 #[actix_web::test]
 async fn a_hundred_calls_that_wait_for_the_issuer_stall_nobody_else() {
     let issuer = TestIssuer::start();
-    let server = serving(&issuer, 4).await;
+    let server = serving(&issuer).await;
     let connection = narrow(&server).await;
     let opened = (0..3).map(|_| {
         let connection = connection.clone();
@@ -178,8 +166,6 @@ async fn a_hundred_calls_that_wait_for_the_issuer_stall_nobody_else() {
     let mut neighbours = join_all(opened).await;
     issuer.hang();
     let unknown = start(&issuer.sign(&issuer.claims(), "unheard-of"));
-    // The issuer was asked when the service started; from four seconds later on an unknown key makes it be asked again.
-    sleep(Duration::from_secs(4)).await;
     let mut waiting = Vec::new();
     for _ in 0..100 {
         let call = Call::open(connection.clone()).await;
