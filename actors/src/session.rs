@@ -25,5 +25,5 @@ mod tests;
 pub use exit::Verdict;
 pub(crate) use messages::NodeSignal;
 pub use messages::{DescribeNodes, EndSession, Inbound, InboundFault, NoticeDraining, WatchEvents};
-pub use outlet::{Outgoing, Outlet, OutletFault};
+pub use outlet::{Crowded, Outgoing, Outlet, OutletFault};
 pub use running::{Limits, Session, SessionStart};

@@ -67,6 +67,7 @@ pub(super) async fn serve(
             duration: stream.max_session,
             audio_message: stream.max_message_bytes,
             finalize: stream.finalize_timeout,
+            slow_reader_patience: stream.slow_reader_patience,
             slow_reader_grace: stream.slow_reader_grace,
         },
     };

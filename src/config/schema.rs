@@ -101,6 +101,7 @@ pub(super) const KEYS: &[Key] = &[
     key("stream.max_session_s", seconds(1, 86_400)),
     key("stream.max_message_bytes", bytes(4_096, 4_194_304)),
     key("stream.event_queue", count(16, 65_536)),
+    key("stream.slow_reader_patience_ms", millis(0, 60_000)),
     key("stream.slow_reader_grace_ms", millis(0, 60_000)),
     key("stream.finalize_timeout_ms", millis(100, 600_000)),
     key("stream.keepalive_interval_s", seconds(1, 3_600)),

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use callwright_actors::session::{Outgoing, Outlet, OutletFault, Verdict};
+use callwright_actors::session::{Crowded, Outgoing, Outlet, OutletFault, Verdict};
 use callwright_domain::protocol::{self, Refusal};
 use callwright_proto::{ContentType, Message, StreamOutput};
 use futures_util::Stream;
@@ -87,6 +87,15 @@ impl Outlet for QueueOutlet {
 
     fn is_closed(&self) -> bool {
         self.queue.is_closed()
+    }
+
+    fn crowded(&self) -> Crowded {
+        // Weak, so that asking does not keep the queue open.
+        let queue = self.queue.downgrade();
+        Box::new(move || {
+            let queue = queue.upgrade();
+            queue.is_some_and(|queue| queue.capacity() < queue.max_capacity() / 2)
+        })
     }
 
     fn close(self: Box<Self>, verdict: Verdict) {

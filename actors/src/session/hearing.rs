@@ -88,6 +88,7 @@ impl Session {
                 self.finish(EndReason::MessageTooLarge, &message, ctx)
             }
             InboundFault::Protocol(message) => self.finish(EndReason::ProtocolError, &message, ctx),
+            InboundFault::Unread(message) => self.end(EndReason::SlowReader, &message, ctx),
             InboundFault::Lost(message) => self.finish(EndReason::ClientGone, &message, ctx),
         }
     }

@@ -35,6 +35,9 @@ pub enum InboundFault {
     /// The message breaks the protocol.
     #[error("{0}")]
     Protocol(String),
+    /// The client did not read what it was told.
+    #[error("{0}")]
+    Unread(String),
     /// The connection was lost.
     #[error("{0}")]
     Lost(String),

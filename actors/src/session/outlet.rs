@@ -26,6 +26,9 @@ pub enum OutletFault {
     Closed,
 }
 
+/// Tells whether more than half of a client's queue is taken; may be asked from anywhere, at any time.
+pub type Crowded = Box<dyn Fn() -> bool + Send>;
+
 /// Carries messages to one client through a bounded queue.
 pub trait Outlet: Send {
     /// Gives a message. Never blocks.
@@ -36,6 +39,9 @@ pub trait Outlet: Send {
 
     /// Whether nobody is there any more.
     fn is_closed(&self) -> bool;
+
+    /// What tells whether the client falls behind, so that no more is taken from it until it has caught up.
+    fn crowded(&self) -> Crowded;
 
     /// Ends the stream: after what is queued, the verdict's last event and its status.
     fn close(self: Box<Self>, verdict: Verdict);

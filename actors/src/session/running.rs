@@ -24,7 +24,7 @@ use super::messages::{
     DescribeNodes, EndSession, Inbound, NodeSignal, NoticeDraining, WatchEvents,
 };
 use super::outlet::{Outgoing, Outlet};
-use super::pacing::Paced;
+use super::pacing::{Paced, Patience};
 use crate::directory::{Directory, LiveSession};
 use crate::nodes::{NodeContext, Registry, SignalSender};
 use crate::reception::Admission;
@@ -43,6 +43,8 @@ pub struct Limits {
     pub audio_message: usize,
     /// How long nodes may take to finish.
     pub finalize: Duration,
+    /// How long a client may leave more than half of its queue unread.
+    pub slow_reader_patience: Duration,
     /// How long a client that does not read keeps its stream after its session ended.
     pub slow_reader_grace: Duration,
 }
@@ -120,6 +122,7 @@ impl Session {
         };
         tracing::info!(session = %id, tenant = %live.tenant, project = %live.project, peer = %live.peer, "session started");
         let listed = directory.list(admission.place, live, ctx.address());
+        let crowded = outlet.crowded();
         let mut exit = Exit::new(outlet, listed);
         if let Some(outlet) = exit.outlet() {
             // The queue is empty: this cannot be refused but by a client that is gone, which the stream will tell.
@@ -148,7 +151,11 @@ impl Session {
             })
             .collect();
         let rate = asked.format.frame_bytes() as u64 * u64::from(asked.format.rate.hertz());
-        ctx.add_stream(Paced::new(inbound, rate));
+        ctx.add_stream(Paced::new(
+            inbound,
+            rate,
+            Patience::new(crowded, limits.slow_reader_patience),
+        ));
         let now = Instant::now();
         Self {
             id,

@@ -26,6 +26,7 @@ pub(crate) const LIMITS: Limits = Limits {
     duration: Duration::from_secs(4 * 3_600),
     audio_message: 65_536,
     finalize: Duration::from_secs(10),
+    slow_reader_patience: Duration::from_secs(3),
     slow_reader_grace: Duration::from_secs(5),
 };
 

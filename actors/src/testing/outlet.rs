@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::session::{Outgoing, Outlet, OutletFault, Verdict};
+use crate::session::{Crowded, Outgoing, Outlet, OutletFault, Verdict};
 
 #[derive(Default)]
 struct Kept {
@@ -15,6 +15,7 @@ struct Kept {
     verdict: Option<(Verdict, Instant)>,
     room: Option<usize>,
     gone: bool,
+    behind: bool,
 }
 
 /// What a client would have got.
@@ -30,6 +31,11 @@ impl Heard {
         let heard = Self::default();
         heard.lock().room = Some(room);
         heard
+    }
+
+    /// The client falls behind with its reading, or catches up.
+    pub(crate) fn fall_behind(&self, behind: bool) {
+        self.lock().behind = behind;
     }
 
     /// The client goes away.
@@ -126,6 +132,11 @@ impl Outlet for Heard {
 
     fn is_closed(&self) -> bool {
         self.lock().gone
+    }
+
+    fn crowded(&self) -> Crowded {
+        let heard = self.clone();
+        Box::new(move || heard.lock().behind)
     }
 
     fn close(self: Box<Self>, verdict: Verdict) {

@@ -152,7 +152,9 @@ pub struct StreamSettings {
     pub max_message_bytes: usize,
     /// Events waiting for one client, messages.
     pub event_queue: usize,
-    /// How long that queue may stay full.
+    /// How long a client may leave more than half of that queue unread.
+    pub slow_reader_patience: Duration,
+    /// How long a client may still read when its session has ended for that.
     pub slow_reader_grace: Duration,
     /// Longest flush after `Finalize`.
     pub finalize_timeout: Duration,
@@ -208,6 +210,7 @@ impl StreamSettings {
             max_session: read.seconds("stream.max_session_s"),
             max_message_bytes: read.number("stream.max_message_bytes"),
             event_queue: read.number("stream.event_queue"),
+            slow_reader_patience: read.millis("stream.slow_reader_patience_ms"),
             slow_reader_grace: read.millis("stream.slow_reader_grace_ms"),
             finalize_timeout: read.millis("stream.finalize_timeout_ms"),
             keepalive_interval: read.seconds("stream.keepalive_interval_s"),

@@ -5,6 +5,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The patience with a client that keeps up.
+fn never() -> Patience {
+    Patience::new(Box::new(|| false), Duration::ZERO)
+}
+
 /// What comes out when messages of these sizes go in, and how many items came between two turns of the neighbours.
 fn paced(sizes: &[usize], bytes_per_second: u64) -> (Vec<Bytes>, Vec<usize>) {
     let mut next = 0_u8;
@@ -19,7 +24,7 @@ fn paced(sizes: &[usize], bytes_per_second: u64) -> (Vec<Bytes>, Vec<usize>) {
     };
     let messages: Vec<_> = sizes.iter().map(&mut message).collect();
     let inner = futures_util::stream::iter(messages).boxed();
-    let mut paced = Paced::new(inner, bytes_per_second);
+    let mut paced = Paced::new(inner, bytes_per_second, never());
     let mut task = Context::from_waker(Waker::noop());
     let (mut pieces, mut turns, mut turn) = (Vec::new(), Vec::new(), 0);
     loop {
@@ -59,7 +64,7 @@ proptest! {
 fn a_small_message_stays_whole_and_is_not_copied() {
     let message = Bytes::from(vec![7; 160]);
     let inner = futures_util::stream::iter([Inbound::Audio(message.clone())]).boxed();
-    let mut paced = Paced::new(inner, 8_000);
+    let mut paced = Paced::new(inner, 8_000, never());
     let mut task = Context::from_waker(Waker::noop());
     match Pin::new(&mut paced).poll_next(&mut task) {
         Poll::Ready(Some(Inbound::Audio(piece))) => assert_eq!(piece.as_ptr(), message.as_ptr()),
@@ -74,7 +79,7 @@ fn what_is_not_audio_keeps_its_place_behind_a_long_message() {
         Inbound::Request("r".to_owned()),
         Inbound::Audio(vec![2; 10].into()),
     ];
-    let mut paced = Paced::new(futures_util::stream::iter(messages).boxed(), 8_000);
+    let mut paced = Paced::new(futures_util::stream::iter(messages).boxed(), 8_000, never());
     let mut task = Context::from_waker(Waker::noop());
     let mut seen = Vec::new();
     loop {

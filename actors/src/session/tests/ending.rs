@@ -263,3 +263,38 @@ async fn many_calls_that_end_in_every_way_leave_nothing_behind() {
     }
     assert_empty(&directory);
 }
+
+#[actix_rt::test]
+async fn a_client_that_falls_behind_is_held_back_and_goes_on_when_it_has_caught_up() {
+    tokio::time::pause();
+    let heard = Heard::default();
+    let call = one_node("chatty").heard_by(&heard).begin();
+    heard.fall_behind(true);
+    call.audio([0xFF; 160]);
+    tokio::time::sleep(Duration::from_millis(2_900)).await;
+    assert_eq!(heard.events().len(), 0, "its audio waits");
+    assert!(!heard.is_closed());
+    heard.fall_behind(false);
+    call.request("Finalize");
+    let (verdict, _) = call.verdict().await;
+    assert_eq!(verdict.reason, EndReason::Finalized);
+    assert_eq!(heard.events().len(), 1);
+}
+
+#[actix_rt::test]
+async fn a_client_that_stays_behind_is_ended_as_a_slow_reader() {
+    tokio::time::pause();
+    let heard = Heard::default();
+    let call = one_node("chatty").heard_by(&heard).begin();
+    heard.fall_behind(true);
+    call.audio([0xFF; 160]);
+    let (verdict, after) = call.verdict().await;
+    assert_eq!(verdict.reason, EndReason::SlowReader);
+    assert_eq!(
+        verdict.message,
+        "the client has not read its events for 3000 ms"
+    );
+    assert_eq!(verdict.cut_after, Some(Duration::from_secs(5)));
+    assert_eq!(after.as_millis() / 100, 30);
+    assert_empty(&call.directory);
+}
