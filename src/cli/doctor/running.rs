@@ -66,10 +66,9 @@ fn ask(admin: SocketAddr) -> std::io::Result<String> {
     let mut connection = TcpStream::connect_timeout(&admin, PATIENCE)?;
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
-    write!(
-        connection,
-        "GET /livez HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n"
-    )?;
+    // In one piece: a peer may answer and close after the first.
+    let request = format!("GET /livez HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes())?;
     let mut status = String::new();
     BufReader::new(connection).read_line(&mut status)?;
     Ok(status)
