@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -25,6 +26,8 @@ struct Ending {
 /// The session's end of the queue.
 pub(super) struct QueueOutlet {
     queue: mpsc::Sender<StreamOutput>,
+    /// Messages in the queue. Kept beside it, because the session asks for it with each piece of audio.
+    waiting: Arc<AtomicUsize>,
     ending: Arc<OnceLock<Ending>>,
     cut: Cut,
 }
@@ -32,6 +35,7 @@ pub(super) struct QueueOutlet {
 /// The client's end of the queue: the response stream of the call.
 pub(super) struct Outbound {
     queue: mpsc::Receiver<StreamOutput>,
+    waiting: Arc<AtomicUsize>,
     ending: Arc<OnceLock<Ending>>,
     /// What is still to be said once the queue is empty and closed.
     rest: Option<VecDeque<Result<StreamOutput, Status>>>,
@@ -41,8 +45,10 @@ pub(super) struct Outbound {
 pub(super) fn queue(capacity: usize, cut: Cut) -> (QueueOutlet, Outbound) {
     let (sender, receiver) = mpsc::channel(capacity);
     let ending = Arc::new(OnceLock::new());
+    let waiting = Arc::new(AtomicUsize::new(0));
     let outlet = QueueOutlet {
         queue: sender,
+        waiting: Arc::clone(&waiting),
         ending: Arc::clone(&ending),
         cut,
     };
@@ -50,6 +56,7 @@ pub(super) fn queue(capacity: usize, cut: Cut) -> (QueueOutlet, Outbound) {
         outlet,
         Outbound {
             queue: receiver,
+            waiting,
             ending,
             rest: None,
         },
@@ -77,12 +84,15 @@ impl QueueOutlet {
 
 impl Outlet for QueueOutlet {
     fn give(&mut self, message: Outgoing) -> Result<(), OutletFault> {
-        self.queue
-            .try_send(wire(message))
-            .map_err(|fault| match fault {
+        // Counted before it is there, so that the count never falls below nothing.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.queue.try_send(wire(message)).map_err(|fault| {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            match fault {
                 mpsc::error::TrySendError::Full(_) => OutletFault::Full,
                 mpsc::error::TrySendError::Closed(_) => OutletFault::Closed,
-            })
+            }
+        })
     }
 
     fn is_closed(&self) -> bool {
@@ -90,12 +100,8 @@ impl Outlet for QueueOutlet {
     }
 
     fn crowded(&self) -> Crowded {
-        // Weak, so that asking does not keep the queue open.
-        let queue = self.queue.downgrade();
-        Box::new(move || {
-            let queue = queue.upgrade();
-            queue.is_some_and(|queue| queue.capacity() < queue.max_capacity() / 2)
-        })
+        let (waiting, half) = (Arc::clone(&self.waiting), self.queue.max_capacity() / 2);
+        Box::new(move || waiting.load(Ordering::Relaxed) > half)
     }
 
     fn close(self: Box<Self>, verdict: Verdict) {
@@ -158,7 +164,10 @@ impl Stream for Outbound {
         }
         match self.queue.poll_recv(task) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(message)) => Poll::Ready(Some(Ok(message))),
+            Poll::Ready(Some(message)) => {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                Poll::Ready(Some(Ok(message)))
+            }
             Poll::Ready(None) => {
                 let mut rest = self.rest();
                 let next = rest.pop_front();

@@ -28,6 +28,10 @@ const BLOCK_MSEC: u32 = BLOCK as u32 * 1_000 / OUTPUT_RATE;
 /// Frames that are resampled at once, which bounds the room that a large chunk needs.
 const SLICE_FRAMES: usize = 512;
 
+/// How much is held before it is worked on, in milliseconds: two blocks. The detector's weights and state leave the caches
+/// between the chunks of a call, hundreds of other calls later; two blocks in one go pay for that once.
+const HOLD_MSEC: u64 = 2 * BLOCK_MSEC as u64;
+
 /// When an utterance begins and ends. Durations are rounded to blocks of 16 ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -89,6 +93,10 @@ pub enum Change {
 pub struct VoiceActivity {
     rate: SampleRate,
     resampler: To16k,
+    /// Samples as they came, fewer than [`HOLD_MSEC`] of them.
+    held: Vec<i16>,
+    /// How many samples are held before they are worked on.
+    hold: usize,
     /// Samples at 16 000 Hz that do not fill a block yet.
     waiting: Vec<i16>,
     detector: Box<Detector>,
@@ -108,6 +116,10 @@ impl VoiceActivity {
         Self {
             rate,
             resampler: To16k::new(rate),
+            held: Vec::new(),
+            hold: usize::try_from(rate.frames_in(HOLD_MSEC))
+                .unwrap_or(1)
+                .max(1),
             waiting: Vec::new(),
             detector: Detector::default_boxed(),
             judge: Judge::new(Bounds::new(settings.sensitivity)),
@@ -126,18 +138,36 @@ impl VoiceActivity {
 
     /// Takes the next samples of the channel and appends the changes that they settle to `out`, in order.
     pub fn push(&mut self, mono: &[i16], out: &mut Vec<Change>) {
-        for slice in mono.chunks(SLICE_FRAMES) {
-            self.frames += slice.len() as u64;
-            self.resampler.push(slice, &mut self.waiting);
-            self.judge_waiting();
-            self.report(out);
+        self.frames += mono.len() as u64;
+        if self.held.is_empty() && mono.len() >= self.hold {
+            return self.work(mono, out);
+        }
+        self.held.extend_from_slice(mono);
+        if self.held.len() >= self.hold {
+            self.work_held(out);
         }
     }
 
     /// Ends the utterance that the audio ends in, if there is one.
     pub fn finish(&mut self, out: &mut Vec<Change>) {
+        self.work_held(out);
         self.segmenter.finish(&mut self.edges);
         self.report(out);
+    }
+
+    fn work_held(&mut self, out: &mut Vec<Change>) {
+        let mut held = std::mem::take(&mut self.held);
+        self.work(&held, out);
+        held.clear();
+        self.held = held;
+    }
+
+    fn work(&mut self, mono: &[i16], out: &mut Vec<Change>) {
+        for slice in mono.chunks(SLICE_FRAMES) {
+            self.resampler.push(slice, &mut self.waiting);
+            self.judge_waiting();
+            self.report(out);
+        }
     }
 
     fn judge_waiting(&mut self) {
