@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{AsyncContext, Context};
+use actix::Context;
 use callwright_domain::event::{Event, names};
 use callwright_domain::flow::Flow;
 use callwright_domain::protocol::EndReason;
@@ -52,7 +52,7 @@ impl Session {
         self.speak(ctx);
         self.end_if_finished(ctx);
         if !self.exit.is_closed() {
-            ctx.run_later(self.limits.finalize, Self::watch_deadlines);
+            Self::look_after(self.limits.finalize, ctx);
         }
     }
 
@@ -72,7 +72,7 @@ impl Session {
         self.limits.finalize = self.limits.finalize.min(within);
         if let Some(ending) = &mut self.ending {
             ending.deadline = ending.deadline.min(Instant::now() + within);
-            ctx.run_later(within, Self::watch_deadlines);
+            Self::look_after(within, ctx);
         }
     }
 

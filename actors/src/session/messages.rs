@@ -10,6 +10,7 @@ use callwright_domain::event::Event;
 use callwright_domain::flow::NodeStatus;
 use callwright_domain::protocol::EndReason;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// One message from the client.
 #[derive(Debug)]
@@ -76,6 +77,11 @@ pub struct WatchEvents {
     /// Where to.
     pub to: mpsc::Sender<Arc<Event>>,
 }
+
+/// Acts on the deadline that is due, or gives the next one.
+#[derive(Message)]
+#[rtype(result = "Option<Instant>")]
+pub(super) struct LookAtDeadlines;
 
 /// The result of work that a node started outside the flow.
 #[derive(Message)]

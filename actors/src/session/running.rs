@@ -16,12 +16,13 @@ use callwright_domain::protocol::{self, EndReason, ErrorValue, Refusal};
 use chrono::Utc;
 use futures_util::Stream;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use super::exit::Exit;
 use super::messages::{
-    DescribeNodes, EndSession, Inbound, NodeSignal, NoticeDraining, WatchEvents,
+    DescribeNodes, EndSession, Inbound, LookAtDeadlines, NodeSignal, NoticeDraining, WatchEvents,
 };
 use super::outlet::{Outgoing, Outlet};
 use super::pacing::{Paced, Patience};
@@ -81,6 +82,7 @@ pub struct Session {
     pub(super) limits: Limits,
     pub(super) watchers: Vec<mpsc::Sender<Arc<Event>>>,
     began: Instant,
+    watch: Option<Watch>,
     last_heard: Instant,
     /// Set once the session finishes: why, and by when.
     pub(super) ending: Option<super::ending::Ending>,
@@ -170,16 +172,17 @@ impl Session {
             limits,
             watchers: Vec::new(),
             began: now,
+            watch: None,
             last_heard: now,
             ending: None,
             late_bytes: 0,
         }
     }
 
-    /// Looks at the deadlines, and again when the next one is due; a session that begins to finish looks by itself.
-    pub(super) fn watch_deadlines(&mut self, ctx: &mut Context<Self>) {
+    /// Acts on the deadline that is due, or gives the next one.
+    fn look_at_deadlines(&mut self, ctx: &mut Context<Self>) -> Option<Instant> {
         if self.exit.is_closed() {
-            return;
+            return None;
         }
         let now = Instant::now();
         let due = match &self.ending {
@@ -187,8 +190,7 @@ impl Session {
             None => (self.last_heard + self.limits.silence).min(self.began + self.limits.duration),
         };
         if due > now {
-            ctx.run_later(due - now, Self::watch_deadlines);
-            return;
+            return Some(due);
         }
         if let Some(ending) = self.ending.take() {
             self.end(ending.reason, &ending.unfinished(&self.flow), ctx);
@@ -202,6 +204,16 @@ impl Session {
             let message = format!("nothing came for {} s", self.limits.silence.as_secs_f64());
             self.finish(EndReason::SilenceTimeout, &message, ctx);
         }
+        None
+    }
+
+    /// Looks at the deadlines after `wait`, and again as long as one is left.
+    pub(super) fn look_after(wait: Duration, ctx: &mut Context<Self>) {
+        ctx.run_later(wait, |session, ctx| {
+            if let Some(due) = session.look_at_deadlines(ctx) {
+                Self::look_after(due.saturating_duration_since(Instant::now()), ctx);
+            }
+        });
     }
 }
 
@@ -216,11 +228,33 @@ fn external_id(properties: &serde_json::Map<String, serde_json::Value>) -> Optio
     Some(text.chars().take(LONGEST).collect())
 }
 
+/// A task that looks at a session's deadlines when they are due; it ends with the session.
+///
+/// Not a timer of the actor's own: an actor looks at its timers with each piece of audio.
+struct Watch(AbortHandle);
+
+impl Watch {
+    fn over(session: Addr<Session>) -> Self {
+        let watching = actix::spawn(async move {
+            while let Ok(Some(due)) = session.send(LookAtDeadlines).await {
+                sleep_until(due).await;
+            }
+        });
+        Self(watching.abort_handle())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Actor for Session {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.watch_deadlines(ctx);
+        self.watch = Some(Watch::over(ctx.address()));
     }
 }
 
@@ -252,6 +286,14 @@ impl StreamHandler<Inbound> for Session {
             EndReason::HalfClosed
         };
         self.finish(reason, "", ctx);
+    }
+}
+
+impl Handler<LookAtDeadlines> for Session {
+    type Result = Option<Instant>;
+
+    fn handle(&mut self, _: LookAtDeadlines, ctx: &mut Self::Context) -> Option<Instant> {
+        self.look_at_deadlines(ctx)
     }
 }
 
