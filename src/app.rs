@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use callwright_actors::directory::Directory;
+use secrecy::ExposeSecret;
 use tokio::sync::watch;
 
 use crate::config::Settings;
@@ -163,6 +164,13 @@ pub async fn open_store(settings: &Settings) -> Result<Store, Fault> {
         tracing::info!(migrations = applied.len(), "brought the store up to date");
     }
     Ok(store)
+}
+
+/// The file of an SQLite store, when it is not there yet.
+#[must_use]
+pub fn missing_database(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.store.url.expose_secret().strip_prefix("sqlite:")?;
+    Some(PathBuf::from(path)).filter(|path| !path.exists())
 }
 
 /// How to reach the store.

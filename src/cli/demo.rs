@@ -50,7 +50,7 @@ pub fn run(args: Args, context: &Context) -> Result<(), Failure> {
             switch.send_replace(true);
         } else {
             print(&format!(
-                "\nThe service stays open: streams on {}, HTTP on http://{}, operators on http://{}/readyz?verbose\nCtrl-C ends it.",
+                "\nThe service stays open: streams on {}, HTTP on http://{}, operators on http://{}/readyz?verbose\n`callwright client add --scope streaming` makes a client for calls of your own; docs/streaming.md says how.\nCtrl-C ends it.",
                 addresses.stream, addresses.api, addresses.admin
             ))?;
         }

@@ -6,6 +6,7 @@ mod certificates;
 mod finding;
 mod folder;
 mod machine;
+mod needs;
 mod ports;
 mod running;
 
@@ -59,6 +60,7 @@ fn examine(settings: &Settings) -> Vec<Finding> {
         "recordings",
         &settings.recordings.directory,
     ));
+    findings.extend(needs::examine(settings));
     findings.extend(running::examine(&running));
     findings.extend(ports::examine(settings, &running));
     findings.extend(certificates::examine(settings, now));

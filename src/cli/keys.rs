@@ -79,7 +79,9 @@ pub fn run(args: Args, context: &Context) -> Result<(), Failure> {
                 if json {
                     print_json(&Rotated { kid })
                 } else {
-                    print(&format!("key {kid} signs now"))
+                    print(&format!(
+                        "key {kid} signs; services that run follow within 5 s"
+                    ))
                 }
             }
         }

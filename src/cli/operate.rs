@@ -1,5 +1,7 @@
 //! Commands of operators that work on the store directly, beside a running service or without one.
 
+use std::io::Write as _;
+
 use callwright_domain::identity::TenantId;
 
 use super::server::block_on;
@@ -20,6 +22,14 @@ where
     F: Future<Output = Result<(), Failure>>,
 {
     let settings = context.begin_saying(Some("warn"))?;
+    if let Some(file) = app::missing_database(&settings) {
+        // Rather than refused, since a service may be prepared before its first start.
+        let said = format!(
+            "there was no store at {}, so a new one is made; is this the service's folder?",
+            file.display()
+        );
+        _ = writeln!(std::io::stderr(), "callwright: {said}");
+    }
     block_on(async {
         let store = app::open_store(&settings).await?;
         work(settings, store).await

@@ -139,7 +139,10 @@ fn apply(
         ));
     }
     with_store(context, |_, store| async move {
-        store.ensure_tenant(tenant.as_str(), Utc::now()).await?;
+        let new = store.ensure_tenant(tenant.as_str(), Utc::now()).await?;
+        if new {
+            print(&format!("tenant `{tenant}` is new"))?;
+        }
         let applied = store
             .apply_project(Project {
                 tenant: tenant.as_str().to_owned(),

@@ -148,11 +148,16 @@ pub fn call_exit_code(fault: &ClientFault) -> u8 {
     match fault {
         ClientFault::BadAddress(_) | ClientFault::BadAuthority(_) => exit::SETTINGS,
         ClientFault::Unreachable { .. } | ClientFault::Silent { .. } => exit::UNAVAILABLE,
-        ClientFault::Refused(_) => exit::REFUSED,
+        // What may pass when it is tried again is no refusal for good.
+        ClientFault::Refused(refusal) => match refusal.value.as_str() {
+            "draining" | "capacity-exceeded" | "service-unavailable" => exit::UNAVAILABLE,
+            _ => exit::REFUSED,
+        },
         ClientFault::Unexpected(_) => exit::PROTOCOL,
         ClientFault::Ended(status) => match status.code() {
-            Code::Unavailable => exit::UNAVAILABLE,
-            Code::Unauthenticated | Code::PermissionDenied => exit::REFUSED,
+            // A connection that is lost has no status of its own.
+            Code::Unavailable | Code::Unknown => exit::UNAVAILABLE,
+            Code::Unauthenticated | Code::PermissionDenied | Code::Aborted => exit::REFUSED,
             _ => exit::PROTOCOL,
         },
     }

@@ -120,6 +120,11 @@ impl<R: AsyncRead + Unpin> Chunker<R> {
         Ok(raw)
     }
 
+    /// Bytes of audio that the head promised and the file did not hold; of use once the file has ended.
+    pub fn missing(&self) -> u64 {
+        self.left.unwrap_or_default()
+    }
+
     /// Bytes of the file in the next chunk: at a rate such as 11 025 Hz chunks differ by a frame, so that the n-th
     /// ends where n × 20 ms do.
     fn chunk_bytes(&self) -> usize {

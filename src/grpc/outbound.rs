@@ -66,11 +66,6 @@ pub(super) fn queue(capacity: usize, cut: Cut) -> (QueueOutlet, Outbound) {
 impl QueueOutlet {
     /// Ends a stream that never became a session: the answer to `request`, then the status.
     pub(super) fn refuse(self, request: &str, refusal: &Refusal) {
-        tracing::info!(
-            error = refusal.value.as_str(),
-            message = refusal.message,
-            "stream refused"
-        );
         metrics::counter!("callwright_streams_refused_total", "error" => refusal.value.as_str())
             .increment(1);
         let response = Outgoing::Response(protocol::refused(request, refusal));

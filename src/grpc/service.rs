@@ -60,7 +60,7 @@ impl Streams {
         let desk = &self.desk;
         let place = match desk.reception.directory.enter() {
             Ok(place) => place,
-            Err(refusal) => return outlet.refuse(START, &refusal),
+            Err(refusal) => return refuse(outlet, &peer, START, &refusal),
         };
         let first = match timeout(desk.start_timeout, inbound.message()).await {
             Ok(received) => first_request(received),
@@ -71,7 +71,7 @@ impl Streams {
         };
         let content = match first {
             Ok(content) => content,
-            Err(refusal) => return outlet.refuse(START, &refusal),
+            Err(refusal) => return refuse(outlet, &peer, START, &refusal),
         };
         match desk.reception.admit(&content, place).await {
             Ok(admission) => {
@@ -88,12 +88,22 @@ impl Streams {
                 };
                 Session::start_on(&self.arbiter, start);
             }
-            Err((request, refusal)) => outlet.refuse(&request, &refusal),
+            Err((request, refusal)) => refuse(outlet, &peer, &request, &refusal),
         }
     }
 }
 
 const START: &str = "Start";
+
+fn refuse(outlet: QueueOutlet, peer: &str, request: &str, refusal: &Refusal) {
+    tracing::info!(
+        peer,
+        error = refusal.value.as_str(),
+        message = refusal.message,
+        "stream refused"
+    );
+    outlet.refuse(request, refusal);
+}
 
 fn first_request(received: Result<Option<StreamInput>, Status>) -> Result<String, Refusal> {
     let not_started = |what: &str| {

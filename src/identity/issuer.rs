@@ -22,7 +22,9 @@ use super::secrets::SecretChecker;
 use super::{Clock, Error, shown};
 
 /// How long a key is used before the store is asked whether it still signs.
-const REFRESH_AFTER: TimeDelta = TimeDelta::seconds(60);
+///
+/// Short, because a rotation may follow a leak; one small query each so often is nothing.
+const REFRESH_AFTER: TimeDelta = TimeDelta::seconds(5);
 
 /// How long a key is used while the store gives no answer to that.
 const STALE_AFTER: TimeDelta = TimeDelta::seconds(120);

@@ -68,6 +68,7 @@ impl Exit {
             session = %self.listed.session.id,
             tenant = %self.listed.session.tenant,
             reason = reason.as_str(),
+            message,
             audio.msec = self.audio_msec,
             "session ended"
         );

@@ -12,7 +12,7 @@ use crate::client::pace::CHUNK;
 use crate::client::start::Start;
 
 /// Characters of an event's data shown on its line; `--json` shows all.
-const DATA_SHOWN: usize = 160;
+const DATA_SHOWN: usize = 300;
 
 /// Prints a call.
 #[derive(Debug)]
@@ -78,6 +78,13 @@ impl Show {
         self.bar.set_position(chunks);
         let sent = CHUNK * u32::try_from(chunks).unwrap_or(u32::MAX);
         self.bar.set_message(clock(sent));
+    }
+
+    /// Says something that is no event, where results are not.
+    pub(super) fn warn(&self, sentence: &str) {
+        // With stderr gone nobody is left to tell.
+        self.bar
+            .suspend(|| _ = writeln!(std::io::stderr(), "callwright: {sentence}"));
     }
 
     pub(super) fn over(&self) {

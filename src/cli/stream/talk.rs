@@ -130,6 +130,12 @@ async fn send_all<R: AsyncRead + Unpin>(
         sent += 1;
         show.sent(sent);
     }
+    if file.missing() > 0 {
+        show.warn(&format!(
+            "the file ends {} bytes before its head says it does; it was cut",
+            file.missing()
+        ));
+    }
     hand_over(uplink, message::request(FINALIZE)).await
 }
 
