@@ -154,8 +154,6 @@ pub struct Identity {
     pub verifier: Arc<Verifier>,
     /// What the identity routes answer with.
     pub routes: http::Identity,
-    /// The embedded issuer, where that is in use.
-    pub issuer: Option<Arc<Issuer>>,
 }
 
 impl Identity {
@@ -214,8 +212,7 @@ pub(super) async fn open(
             let expected = expected(&issuer.options().issuer);
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected, clock)),
-                routes: http::Identity::Embedded(Arc::new(EmbeddedIssuer(Arc::clone(&issuer)))),
-                issuer: Some(issuer),
+                routes: http::Identity::Embedded(Arc::new(EmbeddedIssuer(issuer))),
             })
         }
         IssuerSetting::Url(url) => {
@@ -235,7 +232,6 @@ pub(super) async fn open(
             Ok(Identity {
                 verifier: Arc::new(Verifier::new(keys, expected(url), clock)),
                 routes: http::Identity::External(url.clone()),
-                issuer: None,
             })
         }
     }

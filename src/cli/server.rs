@@ -329,8 +329,31 @@ impl ServerArgs {
 mod tests {
     use clap::Parser;
     use secrecy::ExposeSecret as _;
+    use tonic::Status;
 
     use super::*;
+    use crate::client::fault::Refusal;
+
+    #[test]
+    fn what_may_pass_when_tried_again_has_a_code_of_its_own() {
+        let refused = |value: &str| {
+            call_exit_code(&ClientFault::Refused(Refusal {
+                value: value.to_owned(),
+                message: String::new(),
+            }))
+        };
+        for value in ["draining", "capacity-exceeded", "service-unavailable"] {
+            assert_eq!(refused(value), exit::UNAVAILABLE, "{value}");
+        }
+        for value in ["invalid-token", "project-not-found", "unsupported-audio"] {
+            assert_eq!(refused(value), exit::REFUSED, "{value}");
+        }
+        let ended = |code| call_exit_code(&ClientFault::Ended(Box::new(Status::new(code, ""))));
+        assert_eq!(ended(Code::Unavailable), exit::UNAVAILABLE);
+        assert_eq!(ended(Code::Unknown), exit::UNAVAILABLE, "a lost connection");
+        assert_eq!(ended(Code::Aborted), exit::REFUSED, "ended by an operator");
+        assert_eq!(ended(Code::ResourceExhausted), exit::PROTOCOL);
+    }
 
     #[derive(Debug, Parser)]
     struct Line {

@@ -93,7 +93,7 @@ pub struct Session {
 impl Session {
     /// Starts a session on `arbiter`, which must be the thread that carries the connection.
     ///
-    /// The client gets its StartResponse first; a node that cannot be built ends the session with `node-fault`.
+    /// The client gets its StartResponse first; a node whose building panics ends the session with `internal-error`.
     pub fn start_on(arbiter: &ArbiterHandle, start: SessionStart) -> Addr<Self> {
         Self::start_in_arbiter(arbiter, |ctx| Self::new(start, ctx))
     }

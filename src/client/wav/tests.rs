@@ -109,6 +109,20 @@ async fn a_file_cut_off_ends_where_it_was_cut_without_the_unfinished_frame() {
 }
 
 #[tokio::test]
+async fn what_the_head_promised_and_the_file_does_not_hold_is_known_at_its_end() {
+    for (promised, missing) in [(400, 80), (320, 0), (u32::MAX, 0)] {
+        let file = wav(7, 8, 8_000, promised, &[0; 320]);
+        let slow = Slow {
+            bytes: &file,
+            step: 1_000,
+        };
+        let mut chunker = Chunker::open(slow).await.unwrap();
+        while chunker.next().await.unwrap().is_some() {}
+        assert_eq!(chunker.missing(), missing, "{promised} bytes promised");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_audio_is_told_apart() {
     let open = async |file: Vec<u8>| Chunker::open(file.as_slice()).await.unwrap_err();
     assert!(matches!(open(vec![]).await, FileFault::Wav(_)));
